@@ -45,6 +45,8 @@ func TestExitCodes(t *testing.T) {
 	policy, broken := path("policy.yaml", denyDatabase), path("broken.yaml", servedPods+"---\na: [b\n")
 	pending := path("pending.yaml", servedPods+"---\napiVersion: v1\nkind: Pod\nmetadata: {name: new, namespace: shop}\nstatus: {phase: Pending}\n")
 	cilium := path("cilium.yaml", servedPods+"---\napiVersion: cilium.io/v2\nkind: CiliumNetworkPolicy\nmetadata: {name: x}\n")
+	firewall := path("firewall.yaml", servedPods+"---\napiVersion: k8s.ovn.org/v1\nkind: EgressFirewall\nmetadata: {name: default, namespace: shop}\n"+
+		"spec: {egress: [{type: Allow, to: {cidrSelector: 0.0.0.0/0}}]}\n")
 	comment, empty := path("comment.yaml", "# later\n"), t.TempDir()
 	expected := path("expected.yaml", met)
 	log := path("acl.log", deniedLine)
@@ -123,6 +125,8 @@ func TestExitCodes(t *testing.T) {
 		{"apply a torn file", append([]string{"apply", "-f", broken}, target...), exitCannotTell},
 		{"apply", append([]string{"apply", "-f", good}, target...), exitDone},
 
+		{"probe beside an EgressFirewall", []string{"probe", "-f", firewall, connection}, exitCannotTell},
+		{"verify beside an EgressFirewall", append([]string{"verify", "-f", firewall}, target...), exitDone},
 		{"verify a database in sync", append([]string{"verify", "-f", good}, target...), exitDone},
 		{"verify a database without a policy", append([]string{"verify", "-f", denied}, target...), exitDiffers},
 		{"verify from a torn file", append([]string{"verify", "-f", broken}, target...), exitCannotTell},

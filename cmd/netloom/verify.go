@@ -124,7 +124,7 @@ func (v *verifier) run(cmd *cobra.Command) error {
 		return err
 	}
 	printReading(cmd, state)
-	return worst(v.print(cmd, report), certain(state), verdictOfVerify(report))
+	return worst(v.print(cmd, report), certain(judged(state)), verdictOfVerify(report))
 }
 
 // compare reads everything once and compares it.
@@ -139,6 +139,13 @@ func (v *verifier) compare(ctx context.Context, cmd *cobra.Command) (*query.Stat
 	}
 	defer progress(cmd, "comparing")()
 	return state, verify.Compare(state, rows), nil
+}
+
+// judged is a state without the doubts that other commands have about firewalls: verify evaluates them.
+func judged(state *query.State) *query.State {
+	out := *state
+	out.Objects.Firewalls = nil
+	return &out
 }
 
 // rows reads the database.
@@ -205,7 +212,7 @@ func (v *verifier) keepWatching(cmd *cobra.Command) error {
 		Compare: func(ctx context.Context) (*verify.Report, error) {
 			state, report, err := v.compare(ctx, cmd)
 			if err == nil {
-				report.Unknown = append(report.Unknown, state.Doubts()...)
+				report.Unknown = append(report.Unknown, judged(state).Doubts()...)
 			}
 			return report, err
 		},

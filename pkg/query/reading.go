@@ -73,6 +73,9 @@ func (s *State) Doubts() []string {
 			out = append(out, "ignored, although they decide on connections: "+countsText(of))
 		}
 	}
+	if n := len(s.Objects.Firewalls); n > 0 {
+		out = append(out, "not evaluated here, although they decide on connections: "+counted(n, "EgressFirewall"))
+	}
 	if names := s.Unaddressed(); len(names) > 0 && s.Reading != nil && !s.Reading.Live {
 		shown := names[:min(len(names), shownDoubts)]
 		text := counted(len(names), "pod") + " without an address: " + strings.Join(shown, ", ")

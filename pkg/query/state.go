@@ -21,7 +21,7 @@ type State struct {
 	Problems []object.Problem // errors in the objects, in order
 	// Unavailable lists the kinds that could not be read, sorted: their absence does not mean that there are no objects.
 	Unavailable []string
-	Reading  *Reading         // what the objects were read from; nil if they come from a running daemon
+	Reading     *Reading // what the objects were read from; nil if they come from a running daemon
 }
 
 // Objects are those of a cluster that questions may name, in any order.
