@@ -61,12 +61,10 @@ func (d *document) comments(word string) []Comment {
 		c.First, c.Last = c.Line, d.line+max(line, x.last[line])
 		if alone && line < begin {
 			c.First, c.Last = d.line+1, math.MaxInt
-			out = append(out[:len(out)-waiting], append([]Comment{c}, out[len(out)-waiting:]...)...)
-			continue
-		}
-		if out = append(out, c); alone {
+		} else if alone {
 			waiting++
 		}
+		out = append(out, c)
 	}
 	return out
 }
