@@ -37,6 +37,8 @@ type CellState struct {
 	// shownTraffic.
 	Traffic []string `json:"traffic,omitempty"`
 	More    bool     `json:"moreTraffic,omitempty"`
+	// Open means that everything is allowed only because no NetworkPolicy isolates either end.
+	Open bool `json:"open,omitempty"`
 }
 
 // CellVerdict is the verdict of a cell in a word.
@@ -175,6 +177,7 @@ type cell struct {
 	kinds        []int // each once, at most one more than are shown
 	some, others bool  // with a port: some pods are allowed, others are not
 	itself       bool
+	isolated     bool // some pods of the row are isolated for egress, or of the column for ingress
 }
 
 // fill works out every cell from the classes of its row and its column.
@@ -202,6 +205,7 @@ func (m *Matrix) fill(g *ground, port *asked) {
 						at.itself = true
 						continue
 					}
+					at.isolated = at.isolated || from.classes[i].Isolated(0, intent.Egress) || to.classes[j].Isolated(0, intent.Ingress)
 					at.add(kind, port, table)
 				}
 			}
@@ -277,7 +281,7 @@ func (c *cell) state(byPort bool, table *reach.Table) CellState {
 	case byPort && c.some && c.others:
 		return CellState{Verdict: CellPartly}
 	case byPort && c.some:
-		return CellState{Verdict: CellAllowed}
+		return CellState{Verdict: CellAllowed, Open: !c.isolated}
 	case byPort:
 		return CellState{Verdict: CellDenied}
 	}
@@ -293,7 +297,7 @@ func (c *cell) state(byPort bool, table *reach.Table) CellState {
 		case only.Empty():
 			s.Verdict = CellDenied
 		case only.Equal(reach.All()):
-			s.Verdict = CellAllowed
+			s.Verdict, s.Open = CellAllowed, !c.isolated
 		}
 	}
 	return s

@@ -50,7 +50,8 @@ type PolicyIntent struct {
 	Priority  *uint16      `json:"priority,omitempty"` // within the tier
 	Subject   string       `json:"subject"`            // ID of a set
 	Isolates  bool         `json:"isolates"`
-	Rules     []PolicyRule `json:"rules"`
+	Written   int          `json:"written"` // rules in the manifest
+	Rules     []PolicyRule `json:"rules"`   // what they were translated to
 	MoreRules int          `json:"moreRules,omitempty"`
 	LogAllow  string       `json:"logAllow,omitempty"` // severity of audit lines
 	LogDeny   string       `json:"logDeny,omitempty"`
@@ -126,7 +127,7 @@ func (b *board) listPolicies() []PolicyLine {
 		l.Tier, l.Priority = placeOf(p)
 		l.Directions = append(l.Directions, p.Direction.String())
 		l.Pods = max(l.Pods, s.Set(p.Subject).Len())
-		l.Rules += len(p.Rules)
+		l.Rules += rulesOf(p)
 	}
 	for _, p := range b.state.Problems {
 		if l := lines[p.Ref]; l != nil {
@@ -140,6 +141,15 @@ func (b *board) listPolicies() []PolicyLine {
 	}
 	slices.SortFunc(out, comparePolicies)
 	return out
+}
+
+// rulesOf counts the rules of a policy as its manifest has them: one may be translated to several.
+func rulesOf(p *intent.Policy) int {
+	paths := map[string]bool{}
+	for i := range p.Rules {
+		paths[p.Rules[i].Path] = true
+	}
+	return len(paths)
 }
 
 // comparePolicies orders cluster-wide policies by tier and precedence, before NetworkPolicies.
@@ -212,7 +222,7 @@ func policyIntent(p *intent.Policy, used map[string]intent.SetID) PolicyIntent {
 	}
 	out := PolicyIntent{
 		ID: string(p.ID), Direction: p.Direction.String(), Subject: note(p.Subject), Isolates: p.Isolates,
-		LogAllow: p.Log.Allow.String(), LogDeny: p.Log.Deny.String(), Rules: []PolicyRule{},
+		LogAllow: p.Log.Allow.String(), LogDeny: p.Log.Deny.String(), Rules: []PolicyRule{}, Written: rulesOf(p),
 	}
 	out.Tier, out.Priority = placeOf(p)
 	rules, more := cut(p.Rules, maxRules)
@@ -241,7 +251,10 @@ func setOf(s *intent.Snapshot, id intent.SetID) Set {
 	if set == nil {
 		return out
 	}
-	if set.Title != "" {
+	switch {
+	case set.Members == nil && len(set.Prefixes) > 0:
+		out.Title = query.PrefixText(set.Prefixes)
+	case set.Title != "":
 		out.Title = set.Title
 	}
 	if set.Members != nil {

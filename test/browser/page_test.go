@@ -60,7 +60,7 @@ func TestTheKeyboardIsEnough(t *testing.T) {
 	visible()
 	p.press(kb.Enter)
 	p.await(`document.activeElement.id === 'main'`)
-	for _, want := range []string{"fromLabels", "toLabels", "port"} {
+	for _, want := range []string{"fromLabels", "toLabels", "port", "sort", "only"} {
 		p.press(kb.Tab)
 		require.Equal(t, want, focused())
 	}
@@ -170,7 +170,7 @@ func TestLightAndDarkCanBeRead(t *testing.T) {
 	for _, scheme := range []string{"light", "dark"} {
 		p := openTab(t, d, emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}))
 		grounds[scheme] = eval[string](p, `getComputedStyle(document.body).backgroundColor`)
-		for _, view := range []string{"matrix", "matrix?from=shop&to=shop", "why?from=shop/web-0&to=shop/db-0&port=5432", "policy/shop/db", "targets", "policies"} {
+		for _, view := range []string{"overview", "matrix", "matrix?from=shop&to=shop", "why?from=shop/web-0&to=shop/db-0&port=5432", "policy/shop/db", "targets", "policies"} {
 			p.do(chromedp.Evaluate(`location.hash = '#/`+view+`'`, nil))
 			p.await(`document.querySelector('[data-ready]') !== null && document.querySelector('main').textContent.length > 40`)
 			require.Empty(t, eval[[]string](p, tooFaint), "%s, %s", view, scheme)
@@ -213,7 +213,7 @@ type axValue struct {
 
 func TestScreenReadersGetNamesAndRoles(t *testing.T) {
 	p := openTab(t, startDemo(t))
-	for _, view := range []string{"matrix", "matrix?from=shop&to=shop", "why?from=shop/web-0&to=shop/db-0&port=5432", "policy/shop/db", "targets", "policies", "events"} {
+	for _, view := range []string{"overview", "matrix", "matrix?from=shop&to=shop", "why?from=shop/web-0&to=shop/db-0&port=5432", "policy/shop/db", "targets", "policies", "events"} {
 		p.do(chromedp.Evaluate(`location.hash = '#/`+view+`'`, nil))
 		p.await(`document.querySelector('[data-ready]') !== null && document.querySelector('main').textContent.length > 40`)
 		var tree axTree

@@ -70,7 +70,7 @@ func startDemo(t *testing.T) *demo {
 	require.NoError(t, err)
 	require.NoError(t, command.Start())
 	t.Cleanup(func() {
-		_ = command.Process.Signal(syscall.SIGINT)
+		_ = command.Process.Signal(syscall.SIGTERM)
 		require.NoError(t, command.Wait())
 	})
 	lines := bufio.NewScanner(out)
@@ -124,7 +124,7 @@ func openTab(t *testing.T, d *demo, actions ...chromedp.Action) *tab {
 	p := &tab{Context: ctx, t: t, demo: d}
 	chromedp.ListenTarget(ctx, p.listen)
 	p.do(append(append([]chromedp.Action{network.Enable(), log.Enable(), runtime.Enable()}, actions...),
-		chromedp.Navigate(d.url), chromedp.WaitVisible(`[data-ready]`))...)
+		chromedp.Navigate(d.url+"#/matrix"), chromedp.WaitVisible(`[data-ready]`))...)
 	t.Cleanup(func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()

@@ -5,13 +5,14 @@ import { count, fault, h } from './dom.js';
 import { follow, paced } from './live.js';
 import { events } from './events.js';
 import { matrix } from './matrix.js';
+import { overview } from './overview.js';
 import { clusterpolicy, policies, policy } from './policy.js';
 import { targets, unprotected } from './targets.js';
 import { why } from './why.js';
 
 // A view takes the element to fill, the parts of the path behind its name and the parameters. It returns its title and
 // refresh, which asks the server again.
-const views = { matrix, policies, policy, clusterpolicy, why, targets, events };
+const views = { overview, matrix, policies, policy, clusterpolicy, why, targets, events };
 
 const main = document.getElementById('main');
 let shown = null;
@@ -20,7 +21,7 @@ let shown = null;
 function place() {
   const [path, query] = location.hash.replace(/^#\/?/, '').split('?');
   const [name, ...rest] = path.split('/').map(decodeURIComponent);
-  return { name: views[name] ? name : 'matrix', rest, parameters: new URLSearchParams(query ?? '') };
+  return { name: views[name] ? name : 'overview', rest, parameters: new URLSearchParams(query ?? '') };
 }
 
 async function show() {
@@ -68,6 +69,7 @@ async function glance() {
       (o.cluster ? o.cluster + ': ' : '') + `revision ${o.revision}, ${count(o.pods, 'pod')}, ${count(o.policies, 'policy', 'policies')}`,
       o.cnfs ? ', ' + count(o.cnfs, 'CNF') : '',
       o.problems.length ? h('span', {}, ', ', h('a', { href: '#/policies' }, h('strong', {}, count(o.problems.length + (o.moreProblems ?? 0), 'problem')))) : '',
+      list.length > 0 && !behind ? h('span', {}, ', ', h('a', { href: '#/targets' }, count(list.length, 'target') + ' in sync')) : '',
       behind ? h('span', {}, ', ', h('a', { href: '#/targets' }, h('strong', {}, count(behind, 'target') + ' out of sync'))) : '',
       ...list.map((t) => unprotected(t) ? h('span', {}, ', ', h('a', { href: '#/targets', class: 'verdict deny' }, unprotected(t))) : ''),
       o.problems.length || behind || list.some((t) => t.coverage?.faults?.length) ? '' : ', no problems',

@@ -5,9 +5,10 @@ import { count, fault, h, href, replace, symbol } from './dom.js';
 
 const filters = ['fromLabels', 'toLabels', 'port'];
 const names = ['from', 'to', ...filters, 'rowsAt', 'columnsAt'];
+const shows = ['only', 'sort']; // what the page does itself with the answer
 
 export function matrix(root, _, parameters) {
-  const asked = Object.fromEntries(names.map((name) => [name, parameters.get(name) ?? '']));
+  const asked = Object.fromEntries([...names, ...shows].map((name) => [name, parameters.get(name) ?? '']));
   const out = h('div');
   const detail = h('p', { class: 'note', id: 'detail' });
   const form = h('form', {
@@ -15,10 +16,12 @@ export function matrix(root, _, parameters) {
     'aria-label': 'Filter',
     onsubmit: (event) => {
       event.preventDefault();
-      location.hash = href('matrix', { ...asked, rowsAt: '', columnsAt: '', ...Object.fromEntries(new FormData(form)) });
+      location.hash = href('matrix', { ...asked, rowsAt: '', columnsAt: '', only: '', ...Object.fromEntries(new FormData(form)) });
     },
   },
   input('From pods with labels', 'fromLabels', 'app=web'), input('To pods with labels', 'toLabels', 'app=db'), input('Port', 'port', 'tcp/80', 'short'),
+  h('label', {}, 'Order', h('select', { name: 'sort' }, ['', 'most allowed first'].map((o) => h('option', { value: o && 'allowed', selected: asked.sort === (o && 'allowed') }, o || 'by name')))),
+  h('label', { class: 'check' }, h('input', { type: 'checkbox', name: 'only', value: 'allowed', checked: asked.only === 'allowed' }), 'Only what is allowed'),
   h('button', { type: 'submit' }, 'Show'));
   function input(label, name, placeholder, kind) {
     return h('label', {}, label, h('input', { name, value: asked[name], placeholder, class: kind, autocomplete: 'off', spellcheck: 'false' }));
@@ -29,8 +32,9 @@ export function matrix(root, _, parameters) {
     focus: () => out.querySelector('[tabindex="0"]'),
     failed: (error) => replace(out, fault(error)),
     refresh: async () => {
-      const m = await get('matrix', asked);
-      replace(out, pages(m, asked), m.rows.length && m.columns.length ? grid(m, asked, detail) : h('p', {}, 'No pod with an address has these labels.'));
+      const all = await get('matrix', Object.fromEntries(names.map((name) => [name, asked[name]])));
+      const m = arranged(all, asked);
+      replace(out, pages(all, asked), counts(m), m.rows.length && m.columns.length ? grid(m, asked, detail) : h('p', {}, asked.only && all.rows.length ? 'Nothing is allowed here.' : 'No pod with an address has these labels.'));
     },
   };
 }
@@ -56,6 +60,33 @@ function pages(m, asked) {
 
 function words(state) {
   return state.verdict === 'none' ? 'not evaluated' : state.verdict;
+}
+
+// passes reports whether something is allowed in a cell between two different groups.
+function passes(m, r, c) {
+  return m.rows[r].id !== m.columns[c].id && ['allowed', 'partly'].includes(m.states[m.cells[r][c]].verdict);
+}
+
+// arranged orders rows and columns, and leaves out those without anything that is allowed, if that is asked for.
+function arranged(m, asked) {
+  const within = (list, n) => list.map((_, i) => i).map((i) => ({ i, n: n(i) }));
+  let rows = within(m.rows, (r) => m.columns.filter((_, c) => passes(m, r, c)).length);
+  let columns = within(m.columns, (c) => m.rows.filter((_, r) => passes(m, r, c)).length);
+  if (asked.only) [rows, columns] = [rows, columns].map((list) => list.filter((one) => one.n > 0));
+  if (asked.sort) for (const list of [rows, columns]) list.sort((a, b) => b.n - a.n || a.i - b.i);
+  return { ...m, rows: rows.map(({ i }) => m.rows[i]), columns: columns.map(({ i }) => m.columns[i]),
+    cells: rows.map(({ i }) => columns.map(({ i: j }) => m.cells[i][j])) };
+}
+
+// counts says how many of the cells shown are allowed, and so on.
+function counts(m) {
+  const n = new Map();
+  for (const s of m.cells.flat().map((i) => m.states[i])) {
+    const word = s.open ? 'open' : s.verdict;
+    if (word !== 'none' && word !== 'itself') n.set(word, (n.get(word) ?? 0) + 1);
+  }
+  return h('p', { class: 'note', id: 'counts' }, ['denied', 'partly', 'allowed', 'open'].filter((w) => n.has(w)).map((w) => `${n.get(w)} ${w}`).join(', '),
+    n.has('open') && '. Open: allowed because no policy isolates either end');
 }
 
 // traffic is what passes, where that is not all or nothing.
@@ -160,12 +191,12 @@ function cell(state, row, column, asked) {
   const asks = state.verdict !== 'none' && zoomed;
   return h('td', {
     role: 'gridcell',
-    class: state.verdict,
+    class: state.open ? 'open' : state.verdict,
     'data-key': row.id + ' → ' + column.id,
     'data-verdict': state.verdict,
     'data-open': zoomed ? asks && question(row, column, asked) : href('matrix', { ...asked, rowsAt: '', columnsAt: '', from: asked.from || row.id, to: asked.to || column.id }),
     'aria-label': `from ${row.title} to ${column.title}: ${words(state)}${said ? ', ' + said : ''}` + (asks ? '. Enter asks why' : zoomed ? '' : '. Enter shows the classes'),
-  }, `${symbol(state.verdict)} ${words(state)}`, said && h('small', {}, said));
+  }, `${state.open ? '○' : symbol(state.verdict)} ${words(state)}`, said && h('small', {}, said));
 }
 
 // question is the why form about two pods of a cell.

@@ -78,7 +78,7 @@ function said(p) {
       h('h3', {}, i.direction),
       i.tier && h('p', {}, `Tier ${tier({ ...i, kind: p.object.split('/')[0] })}. Its first rule that matches decides.`),
       h('p', {}, i.isolates ? 'Isolates ' : 'Applies to ', h('strong', {}, called(i.subject)), i.tier ? ', and decides on ' : ', and allows ',
-        i.rules.length ? `traffic that matches ${count(i.rules.length + (i.moreRules ?? 0), 'rule')}.` : 'nothing.',
+        i.rules.length ? `traffic that matches ${count(i.written, 'rule')}.` : 'nothing.',
         i.logAllow ? ` Logs allowed traffic (${i.logAllow}).` : '', i.logDeny ? ` Logs denied traffic (${i.logDeny}).` : ''),
       i.rules.length > 0 && table(`${i.direction} rules`, ['Rule', 'Action', i.direction === 'ingress' ? 'From' : 'To', 'Ports'], i.rules.map((r) => [
         [h('code', {}, r.path), r.name ? ` ${r.name}` : ''], r.action, [called(r.peer), r.subject ? `, for ${called(r.subject)}` : ''], r.ports.join(', ')])),
@@ -87,6 +87,7 @@ function said(p) {
 }
 
 function size(set) {
+  if (!set.members && set.prefixes?.length && !set.title.startsWith('set/')) return 'addresses';
   return [count(set.count, 'pod'), set.prefixes?.length && count(set.prefixes.length + (set.morePrefixes ?? 0), 'prefix', 'prefixes')].filter(Boolean).join(', ');
 }
 

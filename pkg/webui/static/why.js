@@ -56,12 +56,23 @@ function answer(a) {
   return h('section', { class: 'card', 'aria-label': a.question },
     h('h2', {}, verdict(a.verdict), ' ', h('span', { class: 'mono' }, a.question)),
     a.notes?.map((note) => h('p', { class: 'note' }, note)),
-    a.flows.map((f) => flow(f, a)));
+    alike(a.flows).map((group) => flow(group, a)));
 }
 
-function flow(f, a) {
+// alike groups the flows with equal results: those of both address families, where they agree.
+function alike(flows) {
+  const groups = new Map();
+  for (const f of flows) {
+    const key = JSON.stringify({ ...f, family: '', source: '', destination: '' });
+    groups.set(key, [...groups.get(key) ?? [], f]);
+  }
+  return [...groups.values()];
+}
+
+function flow(group, a) {
+  const [f] = group;
   return h('div', {},
-    h('h3', {}, verdict(f.verdict), ' ', h('span', { class: 'mono' }, `${f.family}: ${f.source} → ${f.destination}`)),
+    h('h3', {}, verdict(f.verdict), ' ', group.map((one, i) => [i > 0 && h('br'), h('span', { class: 'mono' }, `${one.family}: ${one.source} → ${one.destination}`)])),
     f.service && h('p', {}, `${f.service.service} at ${f.service.frontend} (${f.service.kind}): ${f.service.outcome}`),
     f.service?.backends?.map((b) => h('div', { class: 'card' },
       h('h4', {}, verdict(b.verdict), ' ', h('span', { class: 'mono' }, [b.address, b.pod, b.node && 'on ' + b.node].filter(Boolean).join(' '))),
