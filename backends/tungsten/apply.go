@@ -25,7 +25,7 @@ func (b *Backend) Apply(ctx context.Context, p *backends.Plan) error {
 		return fmt.Errorf("apply: %w", err)
 	}
 	reached := b.model
-	b.model = nil // until everything is written
+	b.model, b.doubt = nil, false // until everything is written
 	for i := range p.Ops {
 		op := &p.Ops[i]
 		if err := ctx.Err(); err != nil {
@@ -42,10 +42,19 @@ func (b *Backend) Apply(ctx context.Context, p *backends.Plan) error {
 			return fmt.Errorf("apply: %s %s %s: %w", op.Verb, op.Kind, op.Name, err)
 		}
 	}
-	if pending != nil && pending.plan.Revision == p.Revision && len(pending.plan.Ops) == len(p.Ops) {
+	if !b.doubt && pending != nil && pending.plan.Revision == p.Revision && len(pending.plan.Ops) == len(p.Ops) {
 		pending.commit()
 	}
 	return nil
+}
+
+// recheck makes the next plan read again what a server did not find: its answer may be stale.
+func (b *Backend) recheck(l *tungsten.Link) {
+	if l.From != tungsten.KindInterface {
+		b.doubt = true
+		return
+	}
+	b.Observe(tungsten.Event{Type: tungsten.EventDelete, Kind: l.From, Objects: []*tungsten.Object{{Kind: l.From, UUID: l.UUID}}})
 }
 
 // send sends one request. What is gone already need not be removed.
@@ -64,6 +73,7 @@ func (b *Backend) send(ctx context.Context, w write) error {
 	case w.delete != nil:
 		err = b.api.Delete(ctx, w.delete.Kind, w.delete.UUID)
 		if tungsten.IsNotFound(err) {
+			b.doubt = true
 			return nil
 		}
 	case w.add != nil:
@@ -71,7 +81,8 @@ func (b *Backend) send(ctx context.Context, w write) error {
 	case w.remove != nil:
 		err = b.api.RemoveRef(ctx, *w.remove)
 		if tungsten.IsNotFound(err) {
-			return nil // with the object that had it
+			b.recheck(w.remove)
+			return nil
 		}
 	}
 	if tungsten.IsDraft(err) {

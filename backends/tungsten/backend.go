@@ -37,6 +37,7 @@ type Backend struct {
 	keep    map[object.Ref]bool
 	refused map[string]bool // tags that the controller had no ID for
 	retry   bool            // try them again
+	doubt   bool            // something that was to be removed was not found: only a read-back shows what the target has
 	// published is the coverage of the last plan, for every goroutine; nil before the first.
 	published atomic.Pointer[backends.Coverage]
 }
