@@ -20,7 +20,9 @@ func newDemo() *cobra.Command {
 directory, and print the rows that it writes, their source, and which pods can reach which. Then watch the directory: edit
 a manifest to see which rows change. The web page is served at the printed address.
 
-No root, cluster or OVN is needed.`,
+With --tungsten, start a simulated Tungsten Fabric controller instead, and print its tags and firewall rules.
+
+No root, cluster, OVN or controller is needed.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			log := logrus.New()
@@ -35,6 +37,7 @@ No root, cluster or OVN is needed.`,
 	}
 	cmd.Flags().StringVar(&opts.Manifests, "manifests", "", "directory of manifests (default: the examples)")
 	cmd.Flags().BoolVar(&opts.Once, "once", false, "print the first state and exit; exit with 1 if a probe has an unexpected result")
+	cmd.Flags().BoolVar(&opts.Tungsten, "tungsten", false, "write to a simulated Tungsten Fabric controller instead of a database")
 	cmd.Flags().StringVar(&opts.Listen, "listen", "", "address for health, metrics and debug endpoints (default: none)")
 	cmd.Flags().StringVar(&opts.UIListen, "ui-listen", "127.0.0.1:0", "address for the web page; empty disables it")
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "enable the log of the daemon")

@@ -52,7 +52,7 @@ changes rows that it owns.
 		newTranslate(), newProbe(), newTest(), newExplain(), newImpact(), newPlan(), newDrift(), newVerify(),
 		runsUntilInterrupted(newObserve()), newSuggest(),
 		newLint(), newAudit(),
-		runsUntilInterrupted(newWebhook()), runsUntilInterrupted(newDeviceSim()), newVersion(),
+		runsUntilInterrupted(newWebhook()), runsUntilInterrupted(newDeviceSim()), runsUntilInterrupted(newTungstenSim()), newVersion(),
 	)
 	root.SetGlobalNormalizationFunc(flagName)
 	return root

@@ -14,13 +14,15 @@ func newRun() *cobra.Command {
 	var printConfig, checkConfig bool
 	cmd := &cobra.Command{
 		Use:   "run",
-		Short: "Keep an OVN Northbound database in sync with the NetworkPolicies of a cluster or a directory",
+		Short: "Keep OVN or Tungsten Fabric in sync with the NetworkPolicies of a cluster or a directory",
 		Long: `Watch NetworkPolicies, Services, Pods, Namespaces and Nodes and keep the database in sync until interrupted. Nothing is
 written until everything has been listed. Rows of other owners are never changed, and all rows stay in the database when
 netloom exits.
 
 With --sdewan, also configure the CNFs of the cluster, which are pods that run OpenWRT, from its SD-WAN resources, and write
 the status of the resources. --ovn-nb is then optional.
+
+With --tungsten, keep the policies of a Tungsten Fabric controller in sync, too. --ovn-nb is then optional.
 
 With --webhook-listen, also answer the admission reviews of the cluster, like netloom webhook.
 
@@ -30,6 +32,7 @@ Settings come from flags, NETLOOM_… environment variables and a file; docs/con
 		Example: `  netloom run --ovn-nb tcp:10.0.0.1:6641,tcp:10.0.0.2:6641,tcp:10.0.0.3:6641      # in a cluster
   netloom run --kubeconfig ~/.kube/config --ovn-nb unix:/var/run/ovn/ovnnb_db.sock
   netloom run --manifests ./policies --ovn-nb embedded                            # without a cluster or OVN
+  netloom run --tungsten http://10.0.0.1:8082,http://10.0.0.2:8082
   netloom run --sdewan                                                            # only SD-WAN`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -27,6 +27,7 @@ type Options struct {
 	Once      bool   // ends after the first answers
 	Listen    string // address of the HTTP server; "" serves nothing
 	UIListen  string // address of the web page; "" serves none
+	Tungsten  bool   // writes to a simulated Tungsten Fabric controller instead of a database of OVN
 	Color     bool
 
 	deviceInterval time.Duration // between two read-backs of a simulated device; 0 means the default
@@ -46,11 +47,14 @@ func Run(ctx context.Context, opts Options, w io.Writer, log logrus.FieldLogger)
 		return err
 	}
 	defer clean()
+	if opts.Tungsten {
+		return runController(ctx, opts, dir, w, log)
+	}
 	functions := newDevices()
 	defer functions.close()
 	settings := daemon.Options{
 		Manifests: dir,
-		Target: builtin.Settings{Owner: "netloom-demo", OVN: ovn.Settings{
+		Target: builtin.Settings{Owner: demoOwner, OVN: ovn.Settings{
 			Endpoints: []string{ovn.Embedded}, PortNames: ovn.DefaultPortNames,
 		}},
 		Reconcile:   reconcile.Options{MaxDeleteFraction: 1, MaxInterval: reconcile.DefaultMaxInterval},
@@ -70,7 +74,7 @@ func Run(ctx context.Context, opts Options, w io.Writer, log logrus.FieldLogger)
 		return err
 	}
 	s := &show{
-		w: w, color: opts.Color, dir: dir, client: client, daemon: d, podPorts: newPodPorts(), changes: make(chan change, 16),
+		w: w, color: opts.Color, dir: dir, client: client, daemon: d, target: builtin.OVN, podPorts: newPodPorts(), changes: make(chan change, 16),
 		published: make(chan struct{}, 1),
 	}
 	d.Observe(s)

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/netloom/netloom/backends"
-	"github.com/netloom/netloom/backends/builtin"
 	"github.com/netloom/netloom/pkg/daemon"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/ovsdb"
@@ -24,9 +23,10 @@ type show struct {
 	dir      string
 	client   *ovsdb.Client
 	daemon   *daemon.Daemon
+	target   string // whose plans are shown
 	podPorts *podPorts
 	changes  chan change
-	cnfs     *cnfs
+	cnfs     *cnfs // nil without SD-WAN
 
 	published chan struct{} // there is a new snapshot; only the newest matters
 	problems  string        // the last printed ones
@@ -78,17 +78,25 @@ func (s *show) play(ctx context.Context, once bool) error {
 	return s.follow(ctx)
 }
 
-// first waits for the first written plan, and for the connection to read the result.
-func (s *show) first(ctx context.Context) (change, error) {
-	timeout := time.After(patience)
-	var c change
+// firstPlan waits for the first written plan.
+func (s *show) firstPlan(ctx context.Context) (change, error) {
 	select {
 	case <-ctx.Done():
 		return change{}, ctx.Err()
-	case <-timeout:
+	case <-time.After(patience):
 		return change{}, fmt.Errorf("nothing was written within %s: is there a NetworkPolicy or a Service in %s?", patience, s.dir)
-	case c = <-s.changes:
+	case c := <-s.changes:
+		return c, nil
 	}
+}
+
+// first waits for the first written plan, and for the connection to read the result.
+func (s *show) first(ctx context.Context) (change, error) {
+	c, err := s.firstPlan(ctx)
+	if err != nil {
+		return change{}, err
+	}
+	timeout := time.After(patience)
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	for !s.client.Connected() {
@@ -104,6 +112,10 @@ func (s *show) first(ctx context.Context) (change, error) {
 }
 
 func (s *show) follow(ctx context.Context) error {
+	var written <-chan deviceChange
+	if s.cnfs != nil {
+		written = s.cnfs.changes
+	}
 	for {
 		select {
 		case <-ctx.Done():
@@ -117,7 +129,7 @@ func (s *show) follow(ctx context.Context) error {
 			s.printProblems()
 		case <-s.published: // a problem need not change any row
 			s.printProblems()
-		case c := <-s.cnfs.changes:
+		case c := <-written:
 			if err := s.cnfs.written(c); err != nil {
 				return err
 			}
@@ -167,7 +179,7 @@ func (s *show) paint(code, text string) string {
 // Applied hands a written plan to the printing goroutine. If the printer is too slow, some plans are dropped: this is only
 // a display.
 func (s *show) Applied(target string, p *backends.Plan, took time.Duration) {
-	if target != builtin.OVN {
+	if target != s.target {
 		return
 	}
 	select {

@@ -7,6 +7,9 @@
 {{- if eq (toString (index .Values.config "policy-events")) "true" }}
 {{- fail "config.policy-events: expected false with mode zone, as every node's netloom would create Events for every policy" }}
 {{- end }}
+{{- if index .Values.config "tungsten" }}
+{{- fail "config.tungsten: expected nothing with mode zone, as every node's netloom would write to the same controller" }}
+{{- end }}
 {{- if index .Values.config "ui-listen" }}
 {{- fail "config.ui-listen: expected nothing with mode zone, as each netloom knows what one node enforces" }}
 {{- end }}
