@@ -238,9 +238,10 @@ func TestTheFirstPlanIsShownThoughWrittenBeforeTheDemoConnected(t *testing.T) {
 }
 
 func TestASlowPrinterDelaysNothing(t *testing.T) {
-	s := &show{changes: make(chan change, 2)}
+	s := &show{target: "ovn", changes: make(chan change, 2)}
 	for range 5 {
 		s.Applied("ovn", &backends.Plan{}, 0)
+		s.Applied("another", &backends.Plan{}, 0)
 	}
 	require.Len(t, s.changes, 2)
 }
