@@ -212,7 +212,7 @@ func TestTheFirstPlanIsShownThoughWrittenBeforeTheDemoConnected(t *testing.T) {
 	require.NoError(t, server.Start("tcp:127.0.0.1:0"))
 	client, err := ovsdb.New(ovsdb.Options{Endpoints: []string{server.Addr()}, Log: testLog(t)})
 	require.NoError(t, err)
-	s := &show{w: io.Discard, client: client, changes: make(chan change, 1)}
+	s := &show{w: io.Discard, client: client, target: "ovn", changes: make(chan change, 1)}
 	plan := &backends.Plan{Revision: 1}
 	s.Applied("ovn", plan, time.Millisecond)
 	got := make(chan change, 1)
