@@ -18,6 +18,7 @@ import (
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/offline"
+	"github.com/netloom/netloom/pkg/query"
 )
 
 func newPlan() *cobra.Command {
@@ -175,6 +176,7 @@ func planBetween(cmd *cobra.Command, cfg *configuration, states *statesFlag) (*p
 	if err != nil {
 		return nil, err
 	}
+	hideMadeUp(plan, &before, &after)
 	was, err := costIn(cfg, before.Snapshot)
 	now, err2 := costIn(cfg, after.Snapshot)
 	return &planReport{Plan: plan, Cost: now, Before: was, doubt: certain(&before, &after)}, errors.Join(err, err2)
@@ -187,6 +189,47 @@ func costIn(cfg *configuration, s *intent.Snapshot) (*cost, error) {
 	}
 	c, err := costOf(s)
 	return &c, err
+}
+
+// hideMadeUp removes made-up addresses from the values of a plan between states.
+func hideMadeUp(p *backends.Plan, states ...*query.State) {
+	shown := func(text string) string {
+		for _, s := range states {
+			text = s.Shown(text)
+		}
+		return text
+	}
+	for i := range p.Ops {
+		op := &p.Ops[i]
+		op.Name, op.Origin = shown(op.Name), shown(op.Origin)
+		for _, fields := range []backends.Fields{op.Before, op.After} {
+			for name, value := range fields {
+				fields[name] = shownValue(value, shown)
+			}
+		}
+	}
+}
+
+// shownValue applies a function to the texts of a value.
+func shownValue(value any, shown func(string) string) any {
+	switch v := value.(type) {
+	case string:
+		return shown(v)
+	case []string:
+		out := make([]string, len(v))
+		for i := range v {
+			out[i] = shown(v[i])
+		}
+		return out
+	case map[string]string:
+		out := make(map[string]string, len(v))
+		for k, text := range v {
+			out[shown(k)] = shown(text)
+		}
+		return out
+	default:
+		return v
+	}
 }
 
 // costOf estimates for OVN 23.03; newer versions differ little.

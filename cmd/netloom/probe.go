@@ -159,11 +159,11 @@ func probe(cmd *cobra.Command, inv *query.Inventory, questions []query.Question,
 // answersText formats answers.
 func answersText(answers []query.Answer, i palette) string {
 	var b strings.Builder
-	for n := range answers {
+	for n, a := range grouped(answers) {
 		if n > 0 {
 			b.WriteString("\n")
 		}
-		b.WriteString(answerText(&answers[n], i))
+		b.WriteString(answerText(&a, i))
 	}
 	return b.String()
 }

@@ -47,7 +47,7 @@ func TestProbe(t *testing.T) {
 			"as expected",
 			[]string{"-n", "shop", "web-*->db-0:5432", "--expect", "deny"},
 			exitDone,
-			[]string{"deny    shop/web-0", "deny    shop/web-1"},
+			[]string{"deny    shop/web-0, shop/web-1 (2) -> shop/db-0 tcp/5432"},
 			"",
 		},
 		{

@@ -47,7 +47,7 @@ Exit with 0 if there are no problems, with 3 if there are or if there is nothing
 		if err != nil {
 			return err
 		}
-		t := translation{Intents: query.IntentsOf(state.Snapshot), Problems: state.Problems, Read: state.Reading}
+		t := translation{Intents: state.Intents(), Problems: state.Problems, Read: state.Reading}
 		if t.Problems == nil {
 			t.Problems = []object.Problem{}
 		}
@@ -119,7 +119,7 @@ func translationText(d *query.Intents, endpoints int, i palette) string {
 		origin := lb.Origin
 		for k := range lb.Frontends {
 			f := &lb.Frontends[k]
-			ends := some(f.Backends, func(b query.BackendIntent) string { return b.Address })
+			ends := some(f.Backends, backendName)
 			if len(f.Backends) == 0 {
 				ends = "none"
 			}
@@ -137,6 +137,14 @@ func translationText(d *query.Intents, endpoints int, i palette) string {
 		return nothingText(endpoints)
 	}
 	return strings.Join(parts, "\n")
+}
+
+// backendName is the address of a backend, or its pod if the address is made up.
+func backendName(b query.BackendIntent) string {
+	if strings.HasPrefix(b.Address, "(") {
+		return b.Pod + b.Address[strings.LastIndex(b.Address, ":"):]
+	}
+	return b.Address
 }
 
 // nothingText is the translation of manifests without policies and Services. That everything is allowed can only be said of what was read.

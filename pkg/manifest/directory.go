@@ -17,6 +17,7 @@ import (
 	"github.com/sirupsen/logrus"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/netloom/netloom/pkg/manifest/workload"
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/source"
 )
@@ -317,10 +318,41 @@ func (d *Directory) Ignored() map[string]int {
 	return maps.Clone(d.foreign)
 }
 
+// Workloads lists the objects that create pods, if they are read: those of the files in the order of their paths. An object that several
+// files declare is the first one.
+func (d *Directory) Workloads() []*workload.Workload {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	var out []*workload.Workload
+	seen := map[object.Ref]bool{}
+	for _, path := range slices.Sorted(maps.Keys(d.files)) {
+		for _, w := range d.files[path].workloads {
+			if !seen[w.Ref] {
+				seen[w.Ref] = true
+				out = append(out, w)
+			}
+		}
+	}
+	return out
+}
+
+// Bare reports whether a pod is declared without any status, as people write manifests.
+func (d *Directory) Bare(pod object.Ref) bool {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	m := d.files[d.given[pod].path]
+	return m != nil && m.bare[pod]
+}
+
 // Empty reports whether nothing is declared: no object, not even a faulty one.
 func (d *Directory) Empty() bool {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
+	for _, m := range d.files {
+		if len(m.workloads) > 0 {
+			return false
+		}
+	}
 	return len(d.given) == 0
 }
 

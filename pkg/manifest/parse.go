@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -20,21 +21,24 @@ import (
 	policyv1alpha2 "sigs.k8s.io/network-policy-api/apis/v1alpha2"
 
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
+	"github.com/netloom/netloom/pkg/manifest/workload"
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/source"
 )
 
 // manifest is the content of one version of one file.
 type manifest struct {
-	path    string
-	sum     [sha256.Size]byte
-	entries []entry
-	faults  []object.Problem
-	opaque  bool           // the file declares nothing, or part of it does not even identify its object
-	size    int            // of the content, in bytes
-	ended   bool           // the content ends with a line break
-	foreign map[string]int // objects of kinds that sources do not deliver, by kind
-	own     bool           // it has documents of netloom itself, such as expectations
+	path      string
+	sum       [sha256.Size]byte
+	entries   []entry
+	faults    []object.Problem
+	opaque    bool           // the file declares nothing, or part of it does not even identify its object
+	size      int            // of the content, in bytes
+	ended     bool           // the content ends with a line break
+	foreign   map[string]int // objects of kinds that sources do not deliver, by kind
+	workloads []*workload.Workload
+	bare      map[object.Ref]bool // pods whose status is not given
+	own       bool                // it has documents of netloom itself, such as expectations
 }
 
 // entry is one object that a file declares.
@@ -54,7 +58,7 @@ const maxNesting = 8
 // parseManifest reads a file's content, of the kinds that opts select.
 func parseManifest(path string, content []byte, opts Options) *manifest {
 	m := &manifest{
-		path: path, sum: sha256.Sum256(content), size: len(content), ended: bytes.HasSuffix(content, []byte("\n")), foreign: map[string]int{},
+		path: path, sum: sha256.Sum256(content), size: len(content), ended: bytes.HasSuffix(content, []byte("\n")), foreign: map[string]int{}, bare: map[object.Ref]bool{},
 	}
 	text, err := decodeText(content)
 	if err != nil {
@@ -75,7 +79,7 @@ func parseManifest(path string, content []byte, opts Options) *manifest {
 			r.object(raw, "", metav1.TypeMeta{}, 0)
 		}
 	}
-	if len(m.entries) == 0 && len(m.foreign) == 0 && !m.own && len(m.faults) == 0 {
+	if len(m.entries) == 0 && len(m.foreign)+len(m.workloads) == 0 && !m.own && len(m.faults) == 0 {
 		m.opaque = true // editors and shells empty a file before they write it
 	}
 	slices.SortFunc(m.faults, object.Problem.Compare)
@@ -153,6 +157,10 @@ func (r *reading) object(raw json.RawMessage, path string, usual metav1.TypeMeta
 		r.resource(row, raw, h.Metadata, path)
 		return
 	}
+	if r.opts.Workloads && workload.Is(version, is.Kind) {
+		r.workload(is.Kind, raw, path)
+		return
+	}
 	if item, ok := r.listed(version, is.APIVersion, is.Kind); ok {
 		r.list(raw, path, item, depth)
 		return
@@ -166,6 +174,19 @@ func (r *reading) object(raw json.RawMessage, path string, usual metav1.TypeMeta
 	} else {
 		r.manifest.own = true
 	}
+}
+
+// workload reads an object that creates pods.
+func (r *reading) workload(kind string, raw json.RawMessage, path string) {
+	w, err := workload.Parse(kind, cmp.Or(r.opts.Namespace, metav1.NamespaceDefault), raw)
+	if err == nil && r.rejected != "" {
+		err = errors.New(r.rejected)
+	}
+	if err != nil {
+		r.lost(path, kind+": "+err.Error())
+		return
+	}
+	r.manifest.workloads = append(r.manifest.workloads, w)
 }
 
 // typed checks that an object gives its type. Files for kustomize need not.
@@ -251,7 +272,7 @@ func (r *reading) resource(row *kind, raw, metadata json.RawMessage, path string
 		r.faulty(row, ref, raw)
 		return
 	}
-	o := row.New()
+	o, bare := row.New(), false
 	faults = decode(raw, o, path)
 	for i := range faults {
 		faults[i] = redact(row.Kind, faults[i])
@@ -260,6 +281,8 @@ func (r *reading) resource(row *kind, raw, metadata json.RawMessage, path string
 		if row.Namespaced && o.GetNamespace() == "" {
 			o.SetNamespace(ref.Namespace)
 		}
+		p, ok := o.(*corev1.Pod)
+		bare = ok && p.Status.Phase == "" && p.Status.PodIP == "" && len(p.Status.PodIPs) == 0
 		row.complete(o)
 		wrong := row.validate(o)
 		if row.schema != nil {
@@ -278,6 +301,9 @@ func (r *reading) resource(row *kind, raw, metadata json.RawMessage, path string
 		return
 	}
 	row.Trim(o)
+	if bare {
+		r.manifest.bare[ref] = true
+	}
 	r.declare(ref, o)
 }
 

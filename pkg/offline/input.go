@@ -127,6 +127,7 @@ func Source(opts Manifests, read source.Options) (*manifest.Directory, error) {
 	if err != nil {
 		return nil, err
 	}
+	opts.Live = true // nothing stands for anything
 	return in.load(&opts, read), nil
 }
 
@@ -134,6 +135,6 @@ func Source(opts Manifests, read source.Options) (*manifest.Directory, error) {
 func (in *input) load(o *Manifests, read source.Options) *manifest.Directory {
 	quiet := logrus.New()
 	quiet.SetOutput(io.Discard) // faults are among the problems
-	opts := manifest.Options{Options: read, MaxFile: o.MaxFile, Ignore: o.Ignore, Namespace: o.Namespace}
+	opts := manifest.Options{Options: read, Workloads: !o.Live, MaxFile: o.MaxFile, Ignore: o.Ignore, Namespace: o.Namespace}
 	return manifest.LoadAll(in.dirs, in.content, opts, quiet)
 }

@@ -57,11 +57,14 @@ func (m *manifests) state(opts Manifests) query.State {
 	t := translator.New(opts.Translator)
 	state.Unavailable = m.unavailable()
 	t.SetUnknown(pipeline.UnknownAreas(state.Unavailable))
-	for _, ref := range slices.SortedFunc(maps.Keys(m.force), object.Ref.Compare) {
-		o, ok := m.force[ref].Get(ref)
-		if !ok {
-			continue
-		}
+	all := m.objects()
+	if !opts.Live {
+		made := m.completed()
+		made.describe(&state)
+		all = made.objects
+	}
+	for _, ref := range slices.SortedFunc(maps.Keys(all), object.Ref.Compare) {
+		o := all[ref]
 		if err := t.Put(o); err != nil {
 			state.Problems = append(state.Problems, object.Problem{Ref: ref, Message: err.Error(), Place: m.place(ref)})
 		}
@@ -131,6 +134,10 @@ func (m *manifests) reading(opts *Manifests) *query.Reading {
 		for kind, n := range source.Ignored() {
 			r.Ignored[kind] += n
 		}
+	}
+	if n := r.Ignored["Kustomization"]; n > 0 {
+		delete(r.Ignored, "Kustomization")
+		r.Hints = append(r.Hints, fmt.Sprintf("not built: %d Kustomization; to build one, use -k DIR in place of -f DIR", n))
 	}
 	for ref := range m.force {
 		if m.place(ref) != (object.Place{}) {

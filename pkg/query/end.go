@@ -24,16 +24,38 @@ type end struct {
 	note    string // what policies see, if that differs from the name
 	ports   []labelcache.NamedPort
 	service *service
+	// workload is the object that the end was named by; nil if it was named by itself.
+	workload *Workload
 }
 
 // ends finds the ends that a text in a question refers to. The namespace defaults to the given one; "" means none.
 //
-// A text is an address; [pod/]NAMESPACE/NAME; node/NAME; svc/NAMESPACE/NAME, with :PORT if the service has several. A
-// pod's name may be a pattern such as web-*, or a label selector such as app=web; NAMESPACE may be *. These select every
-// matching pod, at least one.
+// A text is an address; [pod/]NAMESPACE/NAME; node/NAME; svc/NAMESPACE/NAME, with :PORT if the service has several, or its name in DNS;
+// a workload such as deploy/NAMESPACE/NAME; ns/NAME for all pods of a namespace. A pod's name may be a pattern such as web-*, or a label
+// selector such as app=web; NAMESPACE may be *. These select every matching pod, at least one. The namespace of Services and workloads
+// may be left out if only one has the name.
 func (inv *Inventory) ends(text, namespace string) ([]end, error) {
 	if a, err := netip.ParseAddr(strings.Trim(text, "[]")); err == nil {
 		return []end{inv.address(a.Unmap().WithZone(""))}, nil
+	}
+	if name, ns, ok := dnsName(text); ok {
+		return inv.serviceEnds(ns + "/" + name)
+	}
+	word, after, _ := strings.Cut(text, "/")
+	if !inv.hasNamespace(word) {
+		if found, ok, err := inv.workloadEnds(text, namespace); ok {
+			return found, err
+		}
+		if namespaceWord(word) && after != "" && !strings.Contains(after, "/") {
+			return inv.podsLike(after + "/*")
+		}
+		if k, known := kindOf(word); known && k == KindService && namespace == "" && after != "" && !strings.Contains(after, "/") {
+			full, err := inv.onlyService(after)
+			if err != nil {
+				return nil, err
+			}
+			return inv.serviceEnds(full)
+		}
 	}
 	kind, rest := KindPod, text
 	if word, after, ok := strings.Cut(text, "/"); ok {
@@ -56,10 +78,57 @@ func (inv *Inventory) ends(text, namespace string) ([]end, error) {
 		rest = namespace + "/" + rest
 	}
 	if kind == KindService {
-		e, err := inv.service(rest)
-		return []end{e}, inv.orUnknown(err)
+		return inv.serviceEnds(rest)
 	}
 	return inv.podsLike(rest)
+}
+
+// dnsName reads the name of a Service in DNS, such as db.shop.svc.cluster.local.
+func dnsName(text string) (name, namespace string, ok bool) {
+	head, _, found := strings.Cut(text+".", ".svc.")
+	if !found || strings.Contains(text, "/") {
+		return "", "", false
+	}
+	name, namespace, ok = strings.Cut(head, ".")
+	return name, namespace, ok && !strings.Contains(namespace, ".")
+}
+
+func namespaceWord(word string) bool {
+	return word == "ns" || word == "namespace" || word == "namespaces"
+}
+
+// hasNamespace reports whether there is a pod in a namespace, whose name may also be the word for a kind.
+func (inv *Inventory) hasNamespace(name string) bool { return inv.namespaces[name] }
+
+// onlyService completes the name of a Service, with an optional port, with the only namespace that has one.
+func (inv *Inventory) onlyService(text string) (string, error) {
+	name, _, _ := strings.Cut(text, ":")
+	var found []string
+	for _, full := range inv.Names(KindService) {
+		if namespace, short, _ := strings.Cut(full, "/"); short == name {
+			found = append(found, namespace)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return "", inv.orUnknown(notFound(KindService, name, inv.Names(KindService)))
+	case 1:
+		return found[0] + "/" + text, nil
+	default:
+		return "", fmt.Errorf("svc/%s: expected a namespace: there is one in %s", name, joinAnd(found))
+	}
+}
+
+// serviceEnds is a Service, or the pods that the name of a headless one resolves to.
+func (inv *Inventory) serviceEnds(text string) ([]end, error) {
+	name, _, _ := strings.Cut(text, ":")
+	if s := inv.services[name]; s != nil && s.Spec.ClusterIP == corev1.ClusterIPNone {
+		if pods := inv.servicePods(s.Namespace, s.Spec.Selector); len(pods) > 0 {
+			return pods, nil
+		}
+	}
+	e, err := inv.service(text)
+	return []end{e}, inv.orUnknown(err)
 }
 
 // nearOnly is a hint, if there is a similar name.
@@ -77,7 +146,12 @@ func (inv *Inventory) podsLike(text string) ([]end, error) {
 		e, err := inv.pod(text)
 		return []end{e}, err
 	}
-	matches := func(n string, _ labels.Set) (bool, error) { return path.Match(name, n) }
+	matches := func(n string, _ labels.Set) (bool, error) {
+		if _, workload, ok := strings.Cut(n, "/"); ok { // a pod that stands for those of a workload
+			n = workload
+		}
+		return path.Match(name, n)
+	}
 	if strings.ContainsAny(name, "=!") {
 		selector, err := labels.Parse(name)
 		if err != nil {
@@ -118,7 +192,7 @@ func (inv *Inventory) endpoint(e *labelcache.Endpoint) end {
 
 // pod finds the pod namespace/name.
 func (inv *Inventory) pod(name string) (end, error) {
-	ns, short, _ := strings.Cut(name, "/")
+	ns, short, _ := strings.Cut(name, "/") // the name of a stand-in contains another slash
 	if e, ok := inv.state.View.Endpoint(inv.key(ns, short)); ok {
 		if len(e.AllAddrs()) == 0 {
 			return end{}, fmt.Errorf("pod %s has no address: its manifest needs status.podIPs, with addresses that no newer pod uses", name)
@@ -171,7 +245,7 @@ func (inv *Inventory) node(name string) (end, error) {
 
 // address is an address, with its owner.
 func (inv *Inventory) address(a netip.Addr) end {
-	out := end{name: a.String(), kind: kindAddress, addrs: []netip.Addr{a}, node: inv.nodeOf[a]}
+	out := end{name: inv.state.addrText(a), kind: kindAddress, addrs: []netip.Addr{a}, node: inv.nodeOf[a]}
 	pods := inv.byAddr[a]
 	switch {
 	case len(pods) == 1:

@@ -40,6 +40,15 @@ func (inv *Inventory) explain(text, namespace string) (Explanation, error) {
 		}
 		return Explanation{Cluster: inv.explainPolicy(object.Ref{Kind: kind.objectKind(), Name: parts[1]})}, nil
 	}
+	if found, ok, err := inv.workloadEnds(text, namespace); ok {
+		if err != nil {
+			return Explanation{}, err
+		}
+		return Explanation{Pod: inv.explainPod(found[0].name)}, nil
+	}
+	if len(parts) == 4 && parts[0] == string(KindPod) { // a pod that stands for those of a workload
+		parts = []string{parts[0], parts[1], parts[2] + "/" + parts[3]}
+	}
 	if len(parts) == 2 && namespace != "" {
 		parts = []string{parts[0], namespace, parts[1]}
 	}

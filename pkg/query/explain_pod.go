@@ -66,14 +66,14 @@ func (inv *Inventory) explainPod(name string) *PodExplanation {
 	e, ok := inv.state.View.Endpoint(inv.key(namespace, short))
 	if !ok {
 		p := inv.pods[name]
-		out.Node, out.Labels, out.Addresses = p.Spec.NodeName, p.Labels, texts(podAddrs(p))
+		out.Node, out.Labels, out.Addresses = p.Spec.NodeName, p.Labels, inv.addrTexts(podAddrs(p))
 		out.Note = "it is on the host network: for policies it is node " + p.Spec.NodeName
 		if p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed {
 			out.Note = "it has finished: policies no longer apply to it"
 		}
 		return out
 	}
-	out.Node, out.Labels, out.Addresses = e.Node, e.Labels, texts(e.AllAddrs())
+	out.Node, out.Labels, out.Addresses = e.Node, e.Labels, inv.addrTexts(e.AllAddrs())
 	if len(e.AllAddrs()) == 0 {
 		out.Note = "it has no address yet and cannot be reached; its isolation is in place"
 	}

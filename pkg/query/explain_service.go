@@ -50,14 +50,14 @@ func (inv *Inventory) explainService(name string) *ServiceExplanation {
 func (inv *Inventory) serviceFrontend(
 	lb *intent.LoadBalancer, f *intent.Frontend, front FrontendIntent, object *corev1.Service,
 ) ServiceFrontend {
-	front.Backends = nil
+	front.Backends, front.Address = nil, inv.state.Shown(front.Address)
 	backends := f.Backends
 	if f.Locality == intent.NodeOfFrontend {
 		backends = f.Choose(nil, false) // the others are on other nodes
 	}
 	for i := range backends {
 		b := backendIntent(&backends[i])
-		b.Pod = inv.podAt(backends[i].Addr)
+		b.Pod, b.Address = inv.podAt(backends[i].Addr), inv.state.Shown(b.Address)
 		front.Backends = append(front.Backends, b)
 	}
 	out := ServiceFrontend{FrontendIntent: front, Port: portNameOf(f, object), PerNode: inv.perNode(f)}
@@ -99,7 +99,7 @@ func (inv *Inventory) perNode(f *intent.Frontend) []NodeChoice {
 		for node := range inv.state.Snapshot.Nodes() {
 			c := NodeChoice{Node: node.Name, Sender: sender.name}
 			for _, b := range f.Choose(node, sender.inside) {
-				c.Backends = append(c.Backends, b.AddrPort().String())
+				c.Backends = append(c.Backends, inv.state.Shown(b.AddrPort().String()))
 			}
 			out = append(out, c)
 		}

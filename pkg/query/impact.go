@@ -101,8 +101,20 @@ func groupOf(c *reach.Class, all []reach.Place) Group {
 			g.Pods = append(g.Pods, podName(p.Party.Key))
 		}
 	}
-	g.Pods = slices.Compact(g.Pods)
+	g.Pods = withoutTwins(slices.Compact(g.Pods))
 	return g
+}
+
+// withoutTwins leaves out the second of two pods that stand for one workload if the first is there.
+func withoutTwins(pods []string) []string {
+	known := make(map[string]bool, len(pods))
+	for _, name := range pods {
+		known[name] = true
+	}
+	return slices.DeleteFunc(pods, func(name string) bool {
+		first, ok := strings.CutSuffix(name, "+1")
+		return ok && known[first]
+	})
 }
 
 // Outward reports whether an end of e is outside.

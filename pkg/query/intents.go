@@ -91,6 +91,21 @@ type BackendIntent struct {
 	Draining bool     `json:"draining,omitempty"`
 }
 
+// Intents is the content of the snapshot, without addresses that are made up.
+func (s *State) Intents() Intents {
+	d := IntentsOf(s.Snapshot)
+	for i := range d.LoadBalancers {
+		for k := range d.LoadBalancers[i].Frontends {
+			f := &d.LoadBalancers[i].Frontends[k]
+			f.Address = s.Shown(f.Address)
+			for n := range f.Backends {
+				f.Backends[n].Address = s.Shown(f.Backends[n].Address)
+			}
+		}
+	}
+	return d
+}
+
 // IntentsOf is the content of a snapshot.
 func IntentsOf(s *intent.Snapshot) Intents {
 	d := Intents{Revision: s.Revision(), Sets: []SetIntent{}, Policies: []PolicyIntent{}}

@@ -16,31 +16,33 @@ import (
 
 // Inventory finds objects in a State. It is immutable and safe for concurrent use.
 type Inventory struct {
-	state     State
-	endpoints []*labelcache.Endpoint // by key
-	byAddr    map[netip.Addr][]*labelcache.Endpoint
-	pods      map[string]*corev1.Pod // by namespace/name; including finished ones and those on the host network
-	policies  map[string]*networkingv1.NetworkPolicy
-	services  map[string]*corev1.Service
-	balancers map[string][]*intent.LoadBalancer // by namespace/name of their service
-	nodes     map[string][]netip.Addr
-	nodeOf    map[netip.Addr]string
-	cluster   map[string]map[string]bool         // by kind: the names of cluster-wide policies
-	subjects  [2]map[object.Key][]*intent.Policy // by direction: the policies that select an endpoint
+	state      State
+	endpoints  []*labelcache.Endpoint // by key
+	byAddr     map[netip.Addr][]*labelcache.Endpoint
+	namespaces map[string]bool        // of pods
+	pods       map[string]*corev1.Pod // by namespace/name; including finished ones and those on the host network
+	policies   map[string]*networkingv1.NetworkPolicy
+	services   map[string]*corev1.Service
+	balancers  map[string][]*intent.LoadBalancer // by namespace/name of their service
+	nodes      map[string][]netip.Addr
+	nodeOf     map[netip.Addr]string
+	cluster    map[string]map[string]bool         // by kind: the names of cluster-wide policies
+	subjects   [2]map[object.Key][]*intent.Policy // by direction: the policies that select an endpoint
 }
 
 // NewInventory indexes a state.
 func NewInventory(state State) *Inventory {
 	inv := &Inventory{
-		state:     state,
-		byAddr:    map[netip.Addr][]*labelcache.Endpoint{},
-		pods:      map[string]*corev1.Pod{},
-		policies:  map[string]*networkingv1.NetworkPolicy{},
-		services:  map[string]*corev1.Service{},
-		balancers: map[string][]*intent.LoadBalancer{},
-		nodes:     map[string][]netip.Addr{},
-		nodeOf:    map[netip.Addr]string{},
-		cluster:   map[string]map[string]bool{},
+		state:      state,
+		byAddr:     map[netip.Addr][]*labelcache.Endpoint{},
+		namespaces: map[string]bool{},
+		pods:       map[string]*corev1.Pod{},
+		policies:   map[string]*networkingv1.NetworkPolicy{},
+		services:   map[string]*corev1.Service{},
+		balancers:  map[string][]*intent.LoadBalancer{},
+		nodes:      map[string][]netip.Addr{},
+		nodeOf:     map[netip.Addr]string{},
+		cluster:    map[string]map[string]bool{},
 	}
 	for e := range state.View.Endpoints() {
 		inv.endpoints = append(inv.endpoints, e)
@@ -63,6 +65,7 @@ func NewInventory(state State) *Inventory {
 func (inv *Inventory) fileObjects() {
 	for _, p := range inv.state.Objects.Pods {
 		inv.pods[p.Namespace+"/"+p.Name] = p
+		inv.namespaces[p.Namespace] = true
 	}
 	for _, p := range inv.state.Objects.Policies {
 		inv.policies[p.Namespace+"/"+p.Name] = p

@@ -142,7 +142,7 @@ func verdictOfBalanced(b *intent.Balanced) Verdict {
 func (inv *Inventory) judge(f *intent.Flow, p *pair, rows RowNamer) Flow {
 	v := inv.state.Snapshot.Evaluate(*f)
 	out := Flow{
-		Family: familyOf(f.Dst.Addr), Source: f.Src.Addr.String(), Destination: f.Dst.Addr.String() + " " + portText(f),
+		Family: familyOf(f.Dst.Addr), Source: inv.state.addrText(f.Src.Addr), Destination: inv.state.addrText(f.Dst.Addr) + " " + portText(f),
 		Verdict: verdictOf(v.Allowed),
 	}
 	if v.Balanced == nil {
@@ -153,7 +153,7 @@ func (inv *Inventory) judge(f *intent.Flow, p *pair, rows RowNamer) Flow {
 	}
 	b := v.Balanced
 	out.Service = &Balancing{
-		Service: b.LoadBalancer.Origin.String(), Frontend: b.Frontend.String(), Kind: b.Frontend.Kind.String(),
+		Service: b.LoadBalancer.Origin.String(), Frontend: inv.state.Shown(b.Frontend.String()), Kind: b.Frontend.Kind.String(),
 		Outcome: b.Outcome.String(),
 	}
 	for i := range b.Choices {
@@ -168,7 +168,7 @@ func (inv *Inventory) judge(f *intent.Flow, p *pair, rows RowNamer) Flow {
 func (inv *Inventory) choice(f *intent.Flow, c *intent.Choice, p *pair, rows RowNamer) BackendAnswer {
 	b := &c.Backend
 	out := BackendAnswer{
-		Address: b.AddrPort().String(), Pod: inv.podAt(b.Addr), Node: b.Node, Verdict: verdictOf(c.Allowed),
+		Address: inv.state.Shown(b.AddrPort().String()), Pod: inv.podAt(b.Addr), Node: b.Node, Verdict: verdictOf(c.Allowed),
 	}
 	to := &connection{*f, p.from.name, cmp.Or(out.Pod, out.Address), rows}
 	to.Dst, to.Port = intent.Party{Addr: b.Addr}, b.Port

@@ -101,6 +101,10 @@ func (inv *Inventory) pairs(q Question, w Where) ([]pair, error) {
 	if from[0].service != nil {
 		return nil, fmt.Errorf("from %s: a Service cannot be a source: use its pods", q.From)
 	}
+	from, to = representatives(from, to)
+	if q.Port == "" && to[0].service == nil && isService(q.To) { // headless: the port is that of its pods
+		_, q.Port, _ = strings.Cut(q.To, ":")
+	}
 	if len(from)*len(to) > maxPairs {
 		return nil, fmt.Errorf("%s: %d pairs are more than the limit of %d: use narrower patterns", q, len(from)*len(to), maxPairs)
 	}
@@ -127,6 +131,29 @@ func (inv *Inventory) pairs(q Question, w Where) ([]pair, error) {
 		return nil, fmt.Errorf("%s: the patterns match only one pod", q)
 	}
 	return out, nil
+}
+
+// representatives leaves out ends that are equal to others: pods that stand for those of a workload. Where both ends are the same workload, two
+// of its pods are left.
+func representatives(from, to []end) (sources, destinations []end) {
+	if w := standIn(from); w != nil && len(from) > 1 && w == standIn(to) {
+		return from[:1], to[1:2]
+	}
+	if standIn(from) != nil {
+		from = from[:1]
+	}
+	if standIn(to) != nil {
+		to = to[:1]
+	}
+	return from, to
+}
+
+// standIn is the workload that ends stand for, if they are equal; nil if not. Pods of a StatefulSet have different labels.
+func standIn(ends []end) *Workload {
+	if w := ends[0].workload; w != nil && w.StandIn && w.Word != "sts" {
+		return w
+	}
+	return nil
 }
 
 // portAt is the port at a destination.

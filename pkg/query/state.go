@@ -1,6 +1,8 @@
 package query
 
 import (
+	"net/netip"
+
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	"sigs.k8s.io/network-policy-api/apis/v1alpha1"
@@ -21,7 +23,11 @@ type State struct {
 	Problems []object.Problem // errors in the objects, in order
 	// Unavailable lists the kinds that could not be read, sorted: their absence does not mean that there are no objects.
 	Unavailable []string
-	Reading     *Reading // what the objects were read from; nil if they come from a running daemon
+	// Workloads are the objects whose pods are known, in order; none if they were not read.
+	Workloads []Workload
+	// MadeUp reports whether an address stands for one that a cluster would assign; nil means none does. Answers do not show such addresses.
+	MadeUp  func(netip.Addr) bool
+	Reading *Reading // what the objects were read from; nil if they come from a running daemon
 }
 
 // Objects are those of a cluster that questions may name, in any order.

@@ -143,7 +143,7 @@ func trimService(s *corev1.Service) {
 	*s = corev1.Service{
 		ObjectMeta: meta,
 		Spec: corev1.ServiceSpec{
-			Type: spec.Type, Ports: spec.Ports,
+			Type: spec.Type, Ports: spec.Ports, Selector: spec.Selector,
 			ClusterIP: spec.ClusterIP, ClusterIPs: spec.ClusterIPs,
 			IPFamilies: spec.IPFamilies, IPFamilyPolicy: spec.IPFamilyPolicy,
 			ExternalIPs: spec.ExternalIPs, LoadBalancerSourceRanges: spec.LoadBalancerSourceRanges,

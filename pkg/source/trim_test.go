@@ -112,7 +112,7 @@ func TestTrimmedService(t *testing.T) {
 	want := s.DeepCopy()
 	want.TypeMeta, want.ManagedFields, want.Finalizers = metav1.TypeMeta{}, nil, nil
 	delete(want.Annotations, corev1.AnnotationLoadBalancerSourceRangesKey)
-	want.Spec.Selector, want.Spec.LoadBalancerClass, want.Spec.LoadBalancerIP = nil, nil, ""
+	want.Spec.LoadBalancerClass, want.Spec.LoadBalancerIP = nil, ""
 	want.Spec.AllocateLoadBalancerNodePorts, want.Spec.Ports[0].AppProtocol = nil, nil
 	want.Spec.ClusterIPs = []string{"10.96.0.1"} // a server older than 1.20 does not say so
 	want.Status.Conditions = nil

@@ -99,9 +99,10 @@ var rooms = []room{
 	}},
 	{dir: "pkg/source/sourcetest", may: []string{"pkg/source", "k8s.io/api/...", "k8s.io/apimachinery/...", testify}},
 	{dir: "pkg/manifest", may: []string{
-		"pkg/apis/...", "pkg/crdschema", "pkg/object", "pkg/source", "deploy/crds", "k8s.io/api/...", "k8s.io/apimachinery/...", policyAPI,
+		"pkg/apis/...", "pkg/crdschema", "pkg/manifest/workload", "pkg/object", "pkg/source", "deploy/crds", "k8s.io/api/...", "k8s.io/apimachinery/...", policyAPI,
 		"k8s.io/client-go/kubernetes/scheme", "sigs.k8s.io/json", yaml, "go.yaml.in/yaml/v3", "github.com/fsnotify/fsnotify", logrus,
 	}},
+	{dir: "pkg/manifest/workload", may: []string{"pkg/object", "k8s.io/api/...", "k8s.io/apimachinery/..."}},
 	{dir: "pkg/manifest/kustomization", may: []string{"sigs.k8s.io/kustomize/api/...", "sigs.k8s.io/kustomize/kyaml/filesys", yaml}},
 	{dir: "pkg/crdschema", may: []string{
 		"k8s.io/apiextensions-apiserver/pkg/...", "k8s.io/apimachinery/...", "k8s.io/apiserver/pkg/apis/cel", yaml,

@@ -86,7 +86,7 @@ func TestServicesOfACluster(t *testing.T) {
 	require.Equal(t, map[string]bool{"services": true, "endpointslices": true}, asked(client))
 	o, _ := k.Get(webService)
 	require.Equal(t, []string{"10.96.0.1"}, o.(*corev1.Service).Spec.ClusterIPs)
-	require.Empty(t, o.(*corev1.Service).Spec.Selector)
+	require.Equal(t, map[string]string{"app": "web"}, o.(*corev1.Service).Spec.Selector)
 	require.Equal(t, metav1.Unix(1, 0), o.(*corev1.Service).CreationTimestamp)
 	_, found := k.Get(sliceNamed("web-1"))
 	require.True(t, found)
