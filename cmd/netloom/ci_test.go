@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -21,7 +20,7 @@ const asProgram = "TEST_AS_NETLOOM"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" {
-		os.Exit(run(context.Background(), os.Args[1:]))
+		main()
 	}
 	os.Exit(m.Run())
 }

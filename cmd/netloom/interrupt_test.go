@@ -10,17 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// asProgram makes the test binary run a command line in place of tests.
-const asProgram = "NETLOOM_TEST_AS_PROGRAM"
-
-func TestMain(m *testing.M) {
-	if os.Getenv(asProgram) != "" {
-		_ = os.Unsetenv(asProgram)
-		main()
-	}
-	os.Exit(m.Run())
-}
-
 // TestSignalsEndCommands interrupts a command that waits for input forever, and one that runs until it is interrupted.
 func TestSignalsEndCommands(t *testing.T) {
 	for _, tc := range []struct {

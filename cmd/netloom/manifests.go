@@ -25,6 +25,7 @@ type manifestsFlag struct {
 	liveFlag
 	stdin   []byte // once read
 	fetched []byte // of a daemon or a cluster, once requested
+	real    bool   // nothing stands for pods and addresses that manifests do not declare
 	node    string // whose pods are subjects; "" means every node
 }
 
@@ -73,7 +74,7 @@ func (f *manifestsFlag) source(cmd *cobra.Command) (offline.Manifests, error) {
 	case f.fromFiles() && (f.server != "" || f.kubeconfig != ""):
 		return out, errors.New("-f, -k, --server and --kubeconfig: expected only one of them")
 	case f.fromFiles():
-		out.Paths = f.paths
+		out.Paths, out.Live = f.paths, f.real
 		return out, f.readStdin(cmd, &out)
 	case !f.given():
 		return out, errors.New("-f: expected a directory of manifests, a file, or - for standard input;" +

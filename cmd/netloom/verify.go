@@ -55,6 +55,7 @@ and no difference was found, and with 1 on an error.`,
 	flags := cmd.Flags()
 	flags.VisitAll(func(f *pflag.Flag) { f.Hidden = !shownByVerify(f.Name) })
 	v.manifests, v.output = bindManifests(cmd), bindOutput(cmd, formTable, formJSON, formYAML)
+	v.manifests.real = true // a database knows nothing of what is made up
 	flags.StringVar(&v.dump, "nb-dump", "", "file to read instead of a database: the output of ovsdb-client dump -f json, or ovsdb-client backup")
 	flags.BoolVar(&v.watch, "watch", false, "compare again and again, and serve metrics")
 	flags.DurationVar(&v.interval, "interval", defaultRounds, "pause between two comparisons with --watch")

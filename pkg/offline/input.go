@@ -27,7 +27,7 @@ type input struct {
 
 // title names what is read.
 func (o *Manifests) title() string {
-	if o.Live {
+	if o.Live && slices.Equal(o.Paths, []string{"-"}) {
 		return "the cluster"
 	}
 	return strings.Join(slices.Concat(o.Paths, o.Kustomize), ", ")

@@ -23,7 +23,7 @@ type Manifests struct {
 	Paths     []string  // directories, files, patterns of their names, or "-" for Stdin
 	Kustomize []string  // directories with a kustomization to build
 	Stdin     io.Reader // with "-" only
-	// Live means that Stdin lists everything in a cluster, so that nothing has to stand for anything.
+	// Live means that everything in a cluster is listed, so that nothing has to stand for anything.
 	Live bool
 	// Ignore are patterns of files that are not read: see manifest.Options. The name of a kind means that its objects need not be read
 	// for an answer to be certain.
