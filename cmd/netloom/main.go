@@ -39,7 +39,7 @@ and keeps an OVN Northbound database in sync with them: port groups, address set
 changes rows that it owns.
 
   netloom demo                                        try it, without installing anything
-  netloom apply -f DIR --ovn-nb ADDR         sync a database once
+  netloom apply -f DIR --ovn-nb ADDR                  sync a database once
   netloom run --ovn-nb ADDR                           keep a database in sync, from inside a cluster`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
