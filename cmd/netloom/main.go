@@ -35,8 +35,8 @@ func newRoot() *cobra.Command {
 		Use:   "netloom",
 		Short: "Translate Kubernetes NetworkPolicies and Services into exact, minimal OVN rows",
 		Long: `netloom watches NetworkPolicies, Services and the objects that they refer to, in a cluster or a directory of manifests,
-and keeps an OVN Northbound database in sync with them: port groups, address sets, ACLs and load balancers. It only
-changes rows that it owns.
+and keeps an OVN Northbound database in sync with them: port groups, address sets, ACLs and load balancers. It does the
+same with the tags and rules of Tungsten Fabric, and with CNFs. It only changes what it owns.
 
   netloom demo                                        try it, without installing anything
   netloom apply -f DIR --ovn-nb ADDR                  sync a database once
@@ -47,15 +47,24 @@ changes rows that it owns.
 	if isPlugin() {
 		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl netloom"}
 	}
-	root.AddCommand(
-		runsUntilInterrupted(newDemo()), runsUntilInterrupted(newRun()), newApply(), newApprove(),
-		newTranslate(), newProbe(), newTest(), newExplain(), newImpact(), newPlan(), newDrift(), newVerify(),
-		runsUntilInterrupted(newObserve()), newSuggest(),
-		newLint(), newAudit(),
-		runsUntilInterrupted(newWebhook()), runsUntilInterrupted(newDeviceSim()), runsUntilInterrupted(newTungstenSim()), newVersion(),
-	)
+	addGroup(root, "Keep targets in sync:", runsUntilInterrupted(newRun()), newApply(), newPlan(), newDrift(), newApprove(),
+		runsUntilInterrupted(newWebhook()))
+	addGroup(root, "Ask what policies mean:", newProbe(), newExplain(), newImpact(), newSuggest(), newTranslate(), newTest())
+	addGroup(root, "Check manifests, databases and logs:", newLint(), newAudit(), newVerify(), runsUntilInterrupted(newObserve()))
+	addGroup(root, "Try it:", runsUntilInterrupted(newDemo()), runsUntilInterrupted(newDeviceSim()),
+		runsUntilInterrupted(newTungstenSim()))
+	root.AddCommand(newVersion())
 	root.SetGlobalNormalizationFunc(flagName)
 	return root
+}
+
+// addGroup adds commands to parent, which lists them below a title in its help.
+func addGroup(parent *cobra.Command, title string, commands ...*cobra.Command) {
+	parent.AddGroup(&cobra.Group{ID: title, Title: title})
+	for _, c := range commands {
+		c.GroupID = title
+		parent.AddCommand(c)
+	}
 }
 
 // flagName gives a flag with two names one: the setting kube-context is the flag --context of kubectl.
