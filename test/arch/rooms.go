@@ -204,6 +204,11 @@ var rooms = []room{
 		"k8s.io/client-go/...", logrus,
 	}},
 	{dir: "pkg/version"},
+	{dir: "pkg/gateway/dispatch", pure: true, may: []string{"pkg/apis/proxy/v1alpha1"}},
+	{dir: "pkg/gateway/flow", may: []string{"pkg/apis/proxy/v1alpha1", "golang.org/x/time/rate"}},
+	{dir: "pkg/gateway/upstream", may: []string{
+		"pkg/apis/proxy/v1alpha1", "pkg/gateway/dispatch", "pkg/gateway/flow", "pkg/version", "golang.org/x/time/rate", logrus,
+	}},
 	{dir: "pkg/daemon/...", may: everything},
 
 	{dir: "test/arch", tests: []string{testify}},
@@ -249,7 +254,7 @@ var pureFiles = []string{"diff.go", "match.go", "names.go", "render.go"}
 
 // starters are the rooms that may start goroutines: code that starts one waits for it.
 var starters = []string{
-	"cmd/...", "pkg/daemon/...", "pkg/election", "pkg/offline", "pkg/serving", "pkg/reconcile", "pkg/source/kube", "pkg/webhook", "pkg/ovsdb/...", "pkg/openwrt/...",
+	"cmd/...", "pkg/daemon/...", "pkg/election", "pkg/gateway/...", "pkg/offline", "pkg/serving", "pkg/reconcile", "pkg/source/kube", "pkg/webhook", "pkg/ovsdb/...", "pkg/openwrt/...",
 	"pkg/tungsten/...",
 	"test/...",
 }

@@ -131,7 +131,7 @@ func tryDefinitions(t *testing.T, kube *kubelab.Lab) {
 	t.Helper()
 	files, err := filepath.Glob(root + "/deploy/crds/*.yaml")
 	require.NoError(t, err)
-	require.Len(t, files, 20)
+	require.Len(t, files, 21)
 	for _, f := range files {
 		raw, err := os.ReadFile(f)
 		require.NoError(t, err)

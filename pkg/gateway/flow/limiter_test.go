@@ -1,0 +1,138 @@
+package flow_test
+
+import (
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/netloom/netloom/pkg/apis/proxy/v1alpha1"
+	"github.com/netloom/netloom/pkg/gateway/flow"
+)
+
+func inflight(limit int32) *v1alpha1.FlowControlSchema {
+	return &v1alpha1.FlowControlSchema{Name: "s", MaxRequestsInflight: &v1alpha1.MaxRequestsInflight{Max: limit}}
+}
+
+func bucket(qps, burst int32) *v1alpha1.FlowControlSchema {
+	return &v1alpha1.FlowControlSchema{Name: "s", TokenBucket: &v1alpha1.TokenBucket{QPS: qps, Burst: burst}}
+}
+
+var exempt = &v1alpha1.FlowControlSchema{Name: "s", Exempt: &v1alpha1.Exempt{}}
+
+func TestExemptRequestsAreNotLimited(t *testing.T) {
+	l := flow.New(exempt)
+	for range 1000 {
+		_, ok := l.Admit(false)
+		require.True(t, ok)
+	}
+}
+
+func TestRequestsInProgressAreLimited(t *testing.T) {
+	l := flow.New(inflight(2))
+	first, ok := l.Admit(false)
+	require.True(t, ok)
+	_, ok = l.Admit(false)
+	require.True(t, ok)
+	_, ok = l.Admit(false)
+	require.False(t, ok)
+	require.EqualValues(t, 2, l.Inflight(), "a refused request does not count")
+	watch, ok := l.Admit(true)
+	require.True(t, ok, "a watch is not limited")
+	watch()
+	_, ok = l.Admit(false)
+	require.False(t, ok, "nor does its end make room")
+	first()
+	_, ok = l.Admit(false)
+	require.True(t, ok)
+}
+
+func TestTheLimitIsNeverExceeded(t *testing.T) {
+	l := flow.New(inflight(3))
+	var now, most atomic.Int64
+	var wait sync.WaitGroup
+	for range 50 {
+		wait.Go(func() {
+			for range 200 {
+				release, ok := l.Admit(false)
+				if !ok {
+					continue
+				}
+				n := now.Add(1)
+				for was := most.Load(); n > was && !most.CompareAndSwap(was, n); was = most.Load() {
+				}
+				now.Add(-1)
+				release()
+			}
+		})
+	}
+	wait.Wait()
+	require.LessOrEqual(t, most.Load(), int64(3))
+	require.Zero(t, l.Inflight())
+}
+
+func TestRatesAreLimited(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := flow.New(bucket(10, 20))
+		admitted := 0
+		for range 100 * 100 { // 100 seconds
+			if _, ok := l.Admit(true); ok {
+				admitted++
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		require.InDelta(t, 20+10*100, admitted, 0.05*1020)
+	})
+}
+
+func TestLimitsChangeInPlace(t *testing.T) {
+	l := flow.New(inflight(1))
+	release, ok := l.Admit(false)
+	require.True(t, ok)
+	require.True(t, l.Update(inflight(2)))
+	_, ok = l.Admit(false)
+	require.True(t, ok)
+	_, ok = l.Admit(false)
+	require.False(t, ok, "the request from before the change still counts")
+	require.True(t, l.Update(inflight(1)))
+	release()
+	_, ok = l.Admit(false)
+	require.False(t, ok, "one is still in progress")
+	require.False(t, l.Update(bucket(1, 1)))
+	require.False(t, l.Update(exempt))
+
+	synctest.Test(t, func(t *testing.T) {
+		l := flow.New(bucket(1, 1))
+		_, ok := l.Admit(false)
+		require.True(t, ok)
+		require.True(t, l.Update(bucket(100, 100)))
+		_, ok = l.Admit(false)
+		require.False(t, ok, "a change gives no tokens back")
+		time.Sleep(10 * time.Millisecond)
+		_, ok = l.Admit(false)
+		require.True(t, ok, "they come at the new rate")
+	})
+	require.True(t, flow.New(exempt).Update(exempt))
+	require.False(t, flow.New(exempt).Update(bucket(1, 1)))
+}
+
+// TestRefusedClientsReturnSpread checks that many clients are told to return over the time that the limit needs for them.
+func TestRefusedClientsReturnSpread(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := flow.New(bucket(10, 10))
+		seconds := map[int]int{}
+		for range 1000 {
+			after := l.RetryAfter()
+			require.GreaterOrEqual(t, after, 1)
+			require.LessOrEqual(t, after, 60)
+			seconds[after]++
+		}
+		require.Greater(t, len(seconds), 20)
+		time.Sleep(time.Minute)
+		require.LessOrEqual(t, l.RetryAfter(), 3, "a single client does not wait for long")
+		require.LessOrEqual(t, flow.New(exempt).RetryAfter(), 3)
+	})
+}

@@ -1,0 +1,107 @@
+package upstream
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/netloom/netloom/pkg/version"
+)
+
+// endpoint is one API server, with one set of credentials.
+type endpoint struct {
+	name     string // as in the object
+	url      *url.URL
+	connects [sha256.Size]byte
+	token    string
+
+	transport Transport
+	streams   *Streams
+	health    *health
+	stop      context.CancelFunc // ends the probes
+}
+
+// EndpointStatus is the state of an endpoint.
+type EndpointStatus struct {
+	Endpoint string `json:"endpoint"`
+	Ready    bool   `json:"ready"`
+	Message  string `json:"message,omitempty"` // why it is not ready, or what the last probe found
+	Streams  int    `json:"streams"`           // watches and other streams in progress
+}
+
+// newEndpoint makes an endpoint. before is the one with the same name and other credentials, whose health and streams it
+// takes over; nil if there is none.
+func newEndpoint(name string, certs *certificates, before *endpoint, opts Options) (*endpoint, error) {
+	at, err := url.Parse(name)
+	if err != nil {
+		return nil, err
+	}
+	transport, err := opts.NewTransport(at, certs.client)
+	if err != nil {
+		return nil, fmt.Errorf("connect to %s: %w", name, err)
+	}
+	e := &endpoint{
+		name: name, url: at, connects: certs.connects, token: certs.client.BearerToken, transport: transport, streams: newStreams(),
+		health: newHealth(opts.Probe, opts.Log.WithField("endpoint", name)), stop: func() {},
+	}
+	if before != nil {
+		e.streams = before.streams
+		e.health.inherit(before.health)
+	}
+	return e, nil
+}
+
+// roundTrip sends a request to this endpoint with the identity of the gateway.
+func (e *endpoint) roundTrip(r *http.Request) (*http.Response, error) {
+	out := r.Clone(r.Context())
+	out.URL.Scheme, out.URL.Host, out.Host = e.url.Scheme, e.url.Host, ""
+	out.Header.Del("Authorization")
+	if e.token != "" {
+		out.Header.Set("Authorization", "Bearer "+e.token)
+	}
+	response, err := e.transport.RoundTrip(out)
+	if err == nil && isStream(r.Context()) {
+		e.streams.add(response)
+	}
+	return response, err
+}
+
+// check asks the API server whether it is ready. One that does not know /readyz is asked for /healthz.
+func (e *endpoint) check(ctx context.Context) error {
+	code, err := e.get(ctx, "/readyz")
+	if err == nil && code == http.StatusNotFound {
+		code, err = e.get(ctx, "/healthz")
+	}
+	if err == nil && code != http.StatusOK {
+		err = errors.New("the health check returned " + strings.ToLower(http.StatusText(code)))
+	}
+	return err
+}
+
+func (e *endpoint) get(ctx context.Context, path string) (int, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, e.url.String()+path, http.NoBody)
+	if err != nil {
+		return 0, err
+	}
+	r.Header.Set("User-Agent", "netloom/"+version.Current().Version)
+	response, err := e.roundTrip(r)
+	if err != nil {
+		return 0, err
+	}
+	return response.StatusCode, response.Body.Close()
+}
+
+func (e *endpoint) status() EndpointStatus {
+	ready, message := e.health.state()
+	return EndpointStatus{Endpoint: e.name, Ready: ready, Message: message, Streams: e.streams.Len()}
+}
+
+// close takes the endpoint out of service. Requests in progress go on.
+func (e *endpoint) close() {
+	e.stop()
+	e.transport.Drain()
+}
