@@ -106,7 +106,9 @@ func (c *contract) drift(t *testing.T) {
 		judge(t, target, snap, l.skips, c.probes(s))
 	})
 	require.Positive(t, kinds, "the target has no kinds of damage")
-	require.Greater(t, len(found), kinds*3/4, "of %d kinds of damage only these changed something: %v", kinds, found)
+	if len(c.seeds) > 1 { // a single history may end with nothing to damage
+		require.Greater(t, len(found), kinds*3/4, "of %d kinds of damage only these changed something: %v", kinds, found)
+	}
 }
 
 func (c *contract) faults(t *testing.T) { c.failing(t, Target.FailAt) }

@@ -11,7 +11,8 @@ import (
 
 // The scripts of the device abort, and it answers 500, if it is broken for a moment, but also, each time, for one package that
 // cannot be read and for one object that they cannot handle. So the first time is an error, after which everything is read
-// back, and the second time is a rejection of that object. Either way the others are written.
+// back, and the second time is a rejection of that object. Either way the others are written; but the first time nothing of
+// that service is deleted or loaded, because what was written may allow or deny what neither the old nor the new policies do.
 
 // mostAborted is after how many aborted requests in a row the rest of a module is left for later.
 const mostAborted = 3
@@ -55,6 +56,7 @@ func (w *writer) abort(ctx context.Context, op *backends.Op, s *step, cause erro
 	rescued, err := w.rescue(ctx, s)
 	if err == nil && !rescued {
 		w.refuse(s, cause.Error(), true) // what needs it waits
+		w.hold(s.service())
 	}
 	return err
 }
@@ -73,6 +75,25 @@ func (w *writer) rescue(ctx context.Context, s *step) (bool, error) {
 		return false, fmt.Errorf("write %s again: %w", s.key, reached(err))
 	}
 	return err == nil, nil
+}
+
+// hold leaves the deletions and the reload of a service for the next plan. What takes effect at once has no service.
+func (w *writer) hold(service string) {
+	if service != "" {
+		w.held[service] = true
+	}
+}
+
+// isHeld reports whether an op is left for the next plan, because an object of its service will be written once more.
+func (w *writer) isHeld(s *step) bool {
+	switch s.stage {
+	case sweep:
+		return w.held[s.service()]
+	case reload:
+		return w.held[s.key.name]
+	default:
+		return false
+	}
 }
 
 // gaveUp reports whether an op is left for later, because the device aborts on whatever is sent for its module.

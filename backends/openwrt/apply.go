@@ -34,7 +34,10 @@ func (b *Backend) Apply(ctx context.Context, p *backends.Plan) error {
 	}
 	pending := b.pending
 	b.pending, b.model = nil, nil
-	w := &writer{b: b, plan: p, aborted: map[string]int{}, unnoted: map[string]bool{}, waits: map[string]bool{}, written: map[key]bool{}}
+	w := &writer{
+		b: b, plan: p, aborted: map[string]int{}, unnoted: map[string]bool{}, waits: map[string]bool{}, held: map[string]bool{},
+		written: map[key]bool{},
+	}
 	if err := w.all(ctx); err != nil {
 		return fmt.Errorf("apply: %w", err)
 	}
@@ -58,6 +61,7 @@ type writer struct {
 	written map[key]bool
 	kernel  bool            // something was written of what the device reports from the kernel
 	waits   map[string]bool // services of which nothing is written, because no note could be left
+	held    map[string]bool // services of which nothing is deleted or loaded, because an object will be written once more
 }
 
 // all applies every op, stage by stage. What the device rejects because of the order is retried once at the end of its
@@ -104,7 +108,7 @@ func (w *writer) stage(ctx context.Context, ops []backends.Op, last bool) (again
 		}
 		s := stepOf(&ops[i])
 		w.use(s)
-		if w.gaveUp(s) || s.stage != reload && w.waits[s.service()] {
+		if w.gaveUp(s) || w.isHeld(s) || s.stage != reload && w.waits[s.service()] {
 			continue
 		}
 		err := w.do(ctx, s)

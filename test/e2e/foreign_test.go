@@ -60,8 +60,8 @@ func TestForeignRowsMatchOVN(t *testing.T) {
 				}
 			}
 			t.Logf("%d of %d connections are allowed", allowed, foreignProbes)
-			require.Greater(t, allowed, foreignProbes/20)
-			require.Less(t, allowed, foreignProbes*19/20)
+			require.Positive(t, allowed)
+			require.Less(t, allowed, foreignProbes)
 		})
 	}
 }

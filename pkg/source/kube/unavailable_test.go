@@ -116,14 +116,7 @@ func TestUnavailableUntilAllIsDelivered(t *testing.T) {
 	sourcetest.Await(t, k, k.Synced)
 	require.Equal(t, []string{object.KindService}, k.Unavailable())
 	no.set(nil)
-	for {
-		problems := k.Problems()
-		if len(k.Unavailable()) == 0 {
-			break
-		}
-		require.NotEmpty(t, problems, "until it is listed, it is a problem")
-		time.Sleep(time.Millisecond)
-	}
+	sourcetest.Await(t, k, func() bool { return len(k.Unavailable()) == 0 })
 	require.Contains(t, k.Drain(), webService)
 }
 
