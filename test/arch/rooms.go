@@ -206,6 +206,7 @@ var rooms = []room{
 	{dir: "pkg/version"},
 	{dir: "pkg/gateway/dispatch", pure: true, may: []string{"pkg/apis/proxy/v1alpha1"}},
 	{dir: "pkg/gateway/flow", may: []string{"pkg/apis/proxy/v1alpha1", "golang.org/x/time/rate"}},
+	{dir: "pkg/gateway/transport", may: []string{"golang.org/x/net/http/httpguts", "golang.org/x/net/http2", "k8s.io/client-go/transport"}},
 	{dir: "pkg/gateway/upstream", may: []string{
 		"pkg/apis/proxy/v1alpha1", "pkg/gateway/dispatch", "pkg/gateway/flow", "pkg/version", "golang.org/x/time/rate", logrus,
 	}},
