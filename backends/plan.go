@@ -20,6 +20,8 @@ type Plan struct {
 	Kept    []object.Ref   `json:"kept,omitempty"`
 	Ops     []Op           `json:"ops"`             // in an order that is safe
 	Skips   []Skip         `json:"skips,omitempty"` // what the target cannot express; it is denied there
+	// ReadBack is why the plan is Full, if the backend was asked for a plan from changes.
+	ReadBack ReadBack `json:"-"`
 	// Resync asks for a plan from read-back first: the backend has lost track of the target.
 	Resync bool `json:"resync,omitempty"`
 }

@@ -285,6 +285,18 @@ func names(joined, left []*labelcache.Endpoint) []string {
 	return out
 }
 
+// withoutReturned leaves out endpoints that were removed and put again as they were.
+func withoutReturned(joined, left []*labelcache.Endpoint) (j, l []*labelcache.Endpoint) {
+	in := func(list []*labelcache.Endpoint) func(*labelcache.Endpoint) bool {
+		return func(e *labelcache.Endpoint) bool {
+			return slices.ContainsFunc(list, func(o *labelcache.Endpoint) bool {
+				return e.Key == o.Key && e.Node == o.Node && slices.Equal(e.Addrs, o.Addrs)
+			})
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(joined), in(left)), slices.DeleteFunc(slices.Clone(left), in(joined))
+}
+
 func TestRandomHistoryMatchesTheModel(t *testing.T) {
 	rnd := newRand(t)
 	for run := range 40 {
@@ -297,7 +309,8 @@ func TestRandomHistoryMatchesTheModel(t *testing.T) {
 		m := newModel()
 		before := m.clone()
 		old := c.View()
-		for range 60 {
+		first, firstView := before, old
+		for i := range 60 {
 			for range w.IntN(10) {
 				w.step(c, m)
 			}
@@ -308,6 +321,10 @@ func TestRandomHistoryMatchesTheModel(t *testing.T) {
 			before.requireView(t, old)
 			require.ElementsMatch(t, slices.Collect(v.Tags()), slices.Collect(maps.Keys(tags)))
 			before, old = m.clone(), v
+			requireSince(t, first, before, firstView, v)
+			if i%10 == 9 {
+				first, firstView = before, v
+			}
 		}
 	}
 }
@@ -317,7 +334,8 @@ func TestRandomHistoryOfManyPods(t *testing.T) {
 	w := world{newRand(t), 500}
 	c, m := labelcache.New(), newModel()
 	before := m.clone()
-	for _, steps := range []int{4000, 1, 3, 1000, 1, 3000, 10} {
+	first, firstView := before, c.View()
+	for i, steps := range []int{4000, 1, 3, 1000, 1, 3000, 10} {
 		for range steps {
 			w.step(c, m)
 		}
@@ -325,5 +343,27 @@ func TestRandomHistoryOfManyPods(t *testing.T) {
 		m.requireView(t, v)
 		requireChanges(t, before, m, changes)
 		before = m.clone()
+		requireSince(t, first, before, firstView, v)
+		if i%3 == 0 {
+			first, firstView = before, v
+		}
+	}
+}
+
+// requireSince compares what Members.Since reports between two views with the model's answer.
+func requireSince(t testing.TB, before, after *model, was, is labelcache.View) {
+	t.Helper()
+	for id := range after.sets {
+		old, existed := was.Set(id)
+		now, exists := is.Set(id)
+		if !existed || !exists {
+			continue
+		}
+		joined, left := withoutReturned(now.Since(old))
+		want := []string(nil)
+		if d := difference(before, after, id); d != nil {
+			want = d.ids
+		}
+		require.ElementsMatch(t, want, names(joined, left), "change of %s", id)
 	}
 }

@@ -201,3 +201,27 @@ func (m Members) HasAddr(a netip.Addr) bool { return m.s != nil && m.s.hasAddr(m
 
 // HasSharedAddr reports whether a is among the shared addresses of some member.
 func (m Members) HasSharedAddr(a netip.Addr) bool { return m.s != nil && m.s.shares(m.ids, a) }
+
+// Since lists who joined and who left since was, an earlier state of a set of the same cache, in no particular order. A
+// member that stays but whose addresses or node changed is in both: in left as it was, in joined as it is. One that was removed
+// and put again meanwhile may be in both too. Addresses are compared only where an endpoint was put again.
+func (m Members) Since(was Members) (joined, left []*Endpoint) {
+	diff(was.ids, m.ids, func(id uint32, added bool) {
+		if added {
+			joined = append(joined, m.s.endpoints.get(id))
+		} else {
+			left = append(left, was.s.endpoints.get(id))
+		}
+	})
+	m.ids.each(func(id uint32) bool {
+		if !was.ids.has(id) {
+			return true
+		}
+		// Another endpoint may have the slot by now.
+		if old, now := was.s.endpoints.get(id), m.s.endpoints.get(id); old != now && (old.Key != now.Key || moved(old, now)) {
+			left, joined = append(left, old), append(joined, now)
+		}
+		return true
+	})
+	return joined, left
+}

@@ -37,12 +37,11 @@ func (b *Backend) Plan(ctx context.Context, want *intent.Snapshot, since intent.
 		b.planAll(p, want)
 		return p, nil
 	}
-	changes, known := want.Since(since)
-	if !known || b.applied == nil || b.applied.Revision() != since || isUnknown(want) != isUnknown(b.applied) {
+	if b.applied == nil || b.applied.Revision() != since || isUnknown(want) != isUnknown(b.applied) {
 		p.Resync = true
 		return p, nil
 	}
-	b.planSome(p, want, touch(b.applied, want, changes))
+	b.planSome(p, want, touch(b.applied, want, want.ChangesFrom(b.applied)))
 	return p, nil
 }
 

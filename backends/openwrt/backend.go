@@ -62,7 +62,7 @@ type Backend struct {
 
 // model is what is on the device, and what it was made from.
 type model struct {
-	revision  intent.Revision
+	snapshot  *intent.Snapshot
 	scope     intent.Scope
 	run       string
 	networks  map[string]string
@@ -261,7 +261,7 @@ func (b *Backend) compare(m *model, want *intent.Snapshot, repairs func(*compari
 		c.describe(plan)
 	}
 	plan.Skips = inOrder(slices.Concat(m.resources.skips, m.policies.skips, c.skips, m.have.skips(), m.have.absentSkips(all, c.ops...), b.memory.skips(all)))
-	m.revision, m.skips = want.Revision(), plan.Skips
+	m.snapshot, m.skips = want, plan.Skips
 	run.plan = plan
 	return plan
 }

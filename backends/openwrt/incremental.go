@@ -16,10 +16,10 @@ import (
 // back: the device may have lost everything between two runs.
 func (b *Backend) changesSince(want *intent.Snapshot, since intent.Revision, g *intent.CNF) ([]intent.Change, bool) {
 	m := b.model
-	if m == nil || m.revision != since || m.run != g.Run || m.scope != g.Scope {
+	if m == nil || m.snapshot.Revision() != since || m.run != g.Run || m.scope != g.Scope {
 		return nil, false
 	}
-	return want.Since(since)
+	return want.ChangesFrom(m.snapshot), true
 }
 
 // planChanges compares what changed with the model. It does not query the device. If no change concerns it, nothing is
@@ -31,8 +31,8 @@ func (b *Backend) planChanges(
 	t := m.touched(want, g, changes, func(p *intent.Policy) bool { return b.enforces(p, g) })
 	t.resources = t.resources || m.guard != b.guards(m) // what was kept no longer is
 	if !t.resources && !t.policies {
-		m.revision = want.Revision()
-		return &backends.Plan{Revision: m.revision}, nil
+		m.snapshot = want
+		return &backends.Plan{Revision: want.Revision()}, nil
 	}
 	next := *m
 	if t.policies {

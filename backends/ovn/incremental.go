@@ -242,7 +242,7 @@ func (p *planner) commit() {
 	if p.r.placed != nil {
 		p.m.places = p.r.placed
 	}
-	p.m.revision = p.r.want.Revision()
+	p.m.snapshot = p.r.want
 }
 
 // delta is the net effect of several membership changes of one set.

@@ -12,7 +12,7 @@ import (
 // model is what the target has, as of the last plan that was applied completely. With it the next plan only handles
 // what changed.
 type model struct {
-	revision    intent.Revision
+	snapshot    *intent.Snapshot
 	epoch       uint64 // of the connection; a new one may be to a database that was restored
 	rows        int    // how many rows are ours
 	policies    map[intent.PolicyID]*intent.Policy

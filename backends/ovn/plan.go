@@ -32,10 +32,11 @@ func (b *Backend) Plan(ctx context.Context, want *intent.Snapshot, since intent.
 		want = b.lowering.Next(want)
 		skips = overflows(b.lowering)
 	}
-	if changes, ok := b.changesSince(want, since); ok {
+	changes, readBack := b.changesSince(want, since)
+	if readBack == "" {
 		plan, err = b.planChanges(ctx, want, changes)
 	} else {
-		plan, err = b.planAll(ctx, want)
+		plan, err = b.planAll(ctx, want, readBack)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("plan: %w", err)
@@ -54,28 +55,33 @@ func overflows(l *intent.Lowering) []backends.Skip {
 	return out
 }
 
-// changesSince lists the changes to handle if the model is known. It returns false if everything has to be read back.
-func (b *Backend) changesSince(want *intent.Snapshot, since intent.Revision) ([]intent.Change, bool) {
+// changesSince lists the changes to handle. It returns a reason if everything has to be read back instead.
+func (b *Backend) changesSince(want *intent.Snapshot, since intent.Revision) ([]intent.Change, backends.ReadBack) {
 	m := b.model
-	if since == 0 || m == nil || len(b.keep) > 0 || m.revision != since || m.epoch != b.client.Epoch() {
-		return nil, false
+	switch {
+	case since == 0 || m == nil || m.snapshot.Revision() != since:
+		return nil, backends.ReadBackLost
+	case len(b.keep) > 0:
+		return nil, backends.ReadBackKept
+	case m.epoch != b.client.Epoch():
+		return nil, backends.ReadBackReconnect
+	case (m.unavailable != nil) != isUnavailable(want):
+		return nil, backends.ReadBackUnavailable
+	case b.ports.names.key != "" && len(b.moved) > 0:
+		return nil, backends.ReadBackPorts // the ports' external_ids do not show whose they were
+	case m.memberships.renamedAway(b.moved, b.client):
+		return nil, backends.ReadBackPorts // which of such ports stay in their groups depends on all of them together: see portKeeper
 	}
-	if (m.unavailable != nil) != isUnavailable(want) {
-		return nil, false
-	}
-	if b.ports.names.key != "" && len(b.moved) > 0 {
-		return nil, false // the ports' external_ids do not show whose they were
-	}
-	if m.memberships.renamedAway(b.moved, b.client) {
-		return nil, false // which of such ports stay in their groups depends on all of them together: see portKeeper
-	}
-	changes, ok := want.Since(since)
+	changes := want.ChangesFrom(m.snapshot)
 	for _, c := range changes {
-		if c.Families || slices.ContainsFunc(c.Sets, func(id intent.SetID) bool { return m.refersTo(id) && want.Set(id) != nil }) {
-			return nil, false // for a set that was removed and added back, the members that joined and left are not known
+		if c.Families {
+			return nil, backends.ReadBackFamilies
+		}
+		if slices.ContainsFunc(c.Sets, func(id intent.SetID) bool { return m.refersTo(id) && want.Set(id) != nil }) {
+			return nil, backends.ReadBackLost // the translator never changes the prefixes of a set
 		}
 	}
-	return changes, ok
+	return changes, ""
 }
 
 func (b *Backend) renderer(want *intent.Snapshot, schema ovsdb.Schema, u *unavailable) *renderer {
@@ -85,9 +91,9 @@ func (b *Backend) renderer(want *intent.Snapshot, schema ovsdb.Schema, u *unavai
 }
 
 // planAll reads back everything, renders everything and compares. What others do from now on is recorded.
-func (b *Backend) planAll(ctx context.Context, want *intent.Snapshot) (*backends.Plan, error) {
+func (b *Backend) planAll(ctx context.Context, want *intent.Snapshot, why backends.ReadBack) (*backends.Plan, error) {
 	next := newModel(b.ports)
-	next.revision, next.epoch = want.Revision(), b.client.Epoch()
+	next.snapshot, next.epoch = want, b.client.Epoch()
 	db := b.database()
 	if err := b.watch.begin(ctx); err != nil {
 		return nil, err
@@ -114,7 +120,7 @@ func (b *Backend) planAll(ctx context.Context, want *intent.Snapshot) (*backends
 	(&portKeeper{guard: b.guard, names: b.names, want: want, next: next, rows: rows, have: have}).run()
 	b.publish(next.coverage.now)
 
-	plan := &backends.Plan{Revision: next.revision, Full: true, Owned: len(have)}
+	plan := &backends.Plan{Revision: want.Revision(), Full: true, ReadBack: why, Owned: len(have)}
 	var ops []*nb.Op
 	if lbs != nil {
 		if err := readReferences(ctx, db, lbs, have); err != nil {

@@ -13,7 +13,7 @@ import (
 
 // model is what the target has, as of the last plan that was applied completely.
 type model struct {
-	revision  intent.Revision
+	snapshot  *intent.Snapshot
 	rendering *rendering
 	objects   map[string]*tungsten.Object // those of rendering, and what is kept
 	ports     *ports
@@ -63,7 +63,7 @@ func (b *Backend) planAll(ctx context.Context, plan *backends.Plan, want *intent
 	r := render(b.names, want, b.refused)
 	tags := r.members()
 	plan.Owned, plan.Skips = len(have), r.skips
-	next := &model{revision: want.Revision(), rendering: r, objects: r.objects, ports: found, tags: tags}
+	next := &model{snapshot: want, rendering: r, objects: r.objects, ports: found, tags: tags}
 	l := &lost{names: b.names, keep: b.keep, have: have, ports: found, next: next}
 	l.run(want)
 	l.describe(plan)
@@ -77,11 +77,11 @@ func (b *Backend) planAll(ctx context.Context, plan *backends.Plan, want *intent
 // planChanges plans from what changed after the last plan that was applied.
 func (b *Backend) planChanges(ctx context.Context, plan *backends.Plan, want *intent.Snapshot, since intent.Revision) error {
 	m := b.model
-	changes, known := want.Since(since)
-	if !known || m == nil || m.revision != since || len(b.keep) > 0 {
+	if m == nil || m.snapshot.Revision() != since || len(b.keep) > 0 {
 		plan.Resync = true
 		return nil
 	}
+	changes := want.ChangesFrom(m.snapshot)
 	moved, err := b.reread(ctx, m)
 	if err != nil {
 		return err
@@ -92,7 +92,7 @@ func (b *Backend) planChanges(ctx context.Context, plan *backends.Plan, want *in
 	}
 	plan.Skips = m.rendering.skips
 	next := *m
-	next.revision = want.Revision()
+	next.snapshot = want
 	touched, only := m.rendering.onlyMembers(changes)
 	if !only {
 		next.rendering = render(b.names, want, b.refused)

@@ -10,7 +10,7 @@ import (
 // Lowering follows snapshots with rules that pass by equal ones without, for targets whose rules can only allow or deny. It is not
 // safe for concurrent use.
 //
-// A lowered snapshot has the revision, and for each revision the changes, of the one it stands for. Its cost depends on what
+// A lowered snapshot has the revision of the one it stands for and remembers, for each revision, the changes of that one. Its cost depends on what
 // changed, except that every rule that passes is lowered again when a policy changes.
 type Lowering struct {
 	limit     int
@@ -33,18 +33,13 @@ func (l *Lowering) Next(want *Snapshot) *Snapshot {
 	if l.from == want {
 		return l.out
 	}
-	var changes []Change
-	known := false
-	if l.from != nil {
-		changes, known = want.Since(l.from.revision)
-	}
 	passed := l.passed
 	l.passed = passes(want)
 	switch {
 	case !passed && !l.passed:
 		l.out, l.overflows = want, nil
-	case known && passed && l.passed:
-		l.step(want, changes)
+	case l.from != nil && passed && l.passed:
+		l.step(want, want.ChangesFrom(l.from))
 	default:
 		l.begin(want)
 	}
@@ -87,6 +82,11 @@ func (l *Lowering) step(want *Snapshot, changes []Change) {
 	out := *want
 	out.sets, out.policies, out.ranked = n.sets.Commit(), n.policies.Commit(), n.ranked.Commit()
 	out.log, out.weight = l.out.log, l.out.weight
+	if want.revision-l.out.revision != Revision(len(changes)) {
+		out.log, out.weight = nil, 0
+		l.out = &out
+		return
+	}
 	for i, c := range changes {
 		if i == len(changes)-1 {
 			c.Policies = slices.Concat(c.Policies, n.change.Policies)

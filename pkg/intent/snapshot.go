@@ -89,7 +89,7 @@ func values[T any](t *iradix.Tree[T]) iter.Seq[T] {
 }
 
 // Since lists the changes after revision r, oldest first. It returns false if s does not remember that far back, or r
-// is not in its past: then everything has to be compared.
+// is not in its past: see ChangesFrom.
 func (s *Snapshot) Since(r Revision) ([]Change, bool) {
 	if r == 0 || r > s.revision || s.revision-r > Revision(len(s.log)) {
 		return nil, false
@@ -98,7 +98,7 @@ func (s *Snapshot) Since(r Revision) ([]Change, bool) {
 }
 
 // A snapshot remembers at least this many changes, once that many were made, unless their total weight is more than
-// maxWeight. A target that is further behind is planned from read-back.
+// maxWeight. The changes since a snapshot that is further behind are found by comparing: see ChangesFrom.
 const (
 	remembered = 1024
 	maxWeight  = 100_000

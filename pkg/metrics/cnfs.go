@@ -89,7 +89,7 @@ func (m *Metrics) Forget(target string) {
 	for _, h := range []*prometheus.HistogramVec{m.plan, m.apply, m.latency} {
 		h.DeletePartialMatch(of)
 	}
-	for _, c := range []*prometheus.CounterVec{m.ops, m.failures, m.drift, m.cnfs.reports} {
+	for _, c := range []*prometheus.CounterVec{m.ops, m.failures, m.drift, m.readBacks, m.cnfs.reports} {
 		c.DeletePartialMatch(of)
 	}
 	for _, g := range append(m.coverage.all(), m.owned, m.skips, m.applied, m.cnfs.tunnels, m.cnfs.complete) {

@@ -28,16 +28,17 @@ type Metrics struct {
 	policies     prometheus.Gauge
 	endpoints    prometheus.Gauge
 
-	plan     *prometheus.HistogramVec
-	apply    *prometheus.HistogramVec
-	ops      *prometheus.CounterVec
-	latency  *prometheus.HistogramVec
-	failures *prometheus.CounterVec
-	drift    *prometheus.CounterVec
-	up       *prometheus.GaugeVec
-	owned    *prometheus.GaugeVec
-	skips    *prometheus.GaugeVec
-	applied  *prometheus.GaugeVec
+	plan      *prometheus.HistogramVec
+	apply     *prometheus.HistogramVec
+	ops       *prometheus.CounterVec
+	latency   *prometheus.HistogramVec
+	failures  *prometheus.CounterVec
+	drift     *prometheus.CounterVec
+	readBacks *prometheus.CounterVec
+	up        *prometheus.GaugeVec
+	owned     *prometheus.GaugeVec
+	skips     *prometheus.GaugeVec
+	applied   *prometheus.GaugeVec
 
 	coverage coverageMetrics
 	cnfs     cnfMetrics
@@ -101,6 +102,8 @@ func (m *Metrics) makePipeline() {
 func (m *Metrics) makeTargets() {
 	m.plan = m.histogram("netloom_plan_duration_seconds",
 		"Time to plan: to compare a snapshot with a target. Full plans read everything back.", "target", "full")
+	m.readBacks = m.counter("netloom_readbacks_total",
+		"Plans made from a read-back of everything that netloom owns in the target, by reason.", "target", "reason")
 	m.apply = m.histogram("netloom_apply_duration_seconds", "Time to write a plan to a target.", "target")
 	m.latency = m.histogram("netloom_event_to_commit_seconds",
 		"Time from reading a change from the source until the target is in sync with it.", "target")

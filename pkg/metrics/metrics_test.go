@@ -61,7 +61,7 @@ func TestALoopIsCounted(t *testing.T) {
 	require.Zero(t, value(t, m, "netloom_target_up", on("ovn")))
 
 	p := &backends.Plan{
-		Revision: 1, Full: true, Owned: 3, Skips: []backends.Skip{{Intent: "x"}},
+		Revision: 1, Full: true, ReadBack: backends.ReadBackStart, Owned: 3, Skips: []backends.Skip{{Intent: "x"}},
 		Ops: []backends.Op{
 			{Verb: backends.Create, Kind: "ACL"},
 			{Verb: backends.Create, Kind: "ACL"},

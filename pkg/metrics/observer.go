@@ -16,6 +16,9 @@ func (m *Metrics) Target(target string) {
 	m.inSync(target, false)
 	m.owned.WithLabelValues(target).Set(0)
 	m.drift.WithLabelValues(target).Add(0)
+	for _, why := range backends.ReadBacks() {
+		m.readBacks.WithLabelValues(target, string(why)).Add(0)
+	}
 	for _, phase := range []reconcile.Phase{reconcile.PhasePlan, reconcile.PhaseApply} {
 		m.failures.WithLabelValues(target, string(phase)).Add(0)
 	}
@@ -25,6 +28,7 @@ func (m *Metrics) Target(target string) {
 func (m *Metrics) Planned(target string, p *backends.Plan, took time.Duration) {
 	m.plan.WithLabelValues(target, strconv.FormatBool(p.Full)).Observe(took.Seconds())
 	if p.Full {
+		m.readBacks.WithLabelValues(target, string(p.ReadBack)).Inc()
 		m.owned.WithLabelValues(target).Set(float64(p.Owned))
 		m.skips.WithLabelValues(target).Set(float64(len(p.Skips)))
 	}

@@ -112,7 +112,7 @@ func (l *Loop) releaseKept() {
 	l.mu.Unlock()
 	if ok && some {
 		l.keep(keeper, stay)
-		l.settled = false
+		l.stale = backends.ReadBackKept
 	}
 }
 

@@ -29,9 +29,9 @@ type Loop struct {
 
 	// Only Run's goroutine accesses these.
 	pace    pace
-	since   intent.Revision // what the next incremental plan starts from; zero reads back
-	settled bool            // the target was in sync with revision since at the last write or read
-	judged  bool            // the target's rows of objects that are missing have been checked
+	reached *intent.Snapshot  // what the next incremental plan starts from; nil reads back
+	stale   backends.ReadBack // why the next plan reads back; "" if the target was in sync with reached at the last write or read
+	judged  bool              // the target's rows of objects that are missing have been checked
 
 	mu       sync.Mutex
 	running  bool
@@ -45,7 +45,7 @@ type Loop struct {
 func New(b backends.Backend, latest func() *intent.Snapshot, opts Options) *Loop {
 	l := &Loop{
 		backend: b, latest: latest, opts: opts.withDefaults(), wake: make(chan struct{}, 1), release: make(chan struct{}, 1),
-		released: map[object.Ref]bool{},
+		released: map[object.Ref]bool{}, stale: backends.ReadBackStart,
 	}
 	if w, ok := b.(backends.Waker); ok {
 		l.trigger = w.Wake()
@@ -113,7 +113,7 @@ func (l *Loop) Run(ctx context.Context) error {
 
 // forget ends a run: the next one does not know what was in force.
 func (l *Loop) forget() {
-	l.since, l.settled, l.judged = 0, false, false
+	l.reached, l.stale, l.judged = nil, backends.ReadBackStart, false
 	if keeper, ok := l.backend.(backends.Keeper); ok {
 		l.keep(keeper, nil)
 	}

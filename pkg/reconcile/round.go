@@ -24,33 +24,43 @@ func (l *Loop) round(ctx context.Context) outcome {
 	l.note(func(s *Status) { s.Wanted = want.Revision() })
 	l.releaseKept()
 
-	since := l.since
-	if !l.settled || l.keepsRows() {
-		since = 0
+	readBack := l.stale
+	switch {
+	case readBack != "":
+	case l.keepsRows():
+		readBack = backends.ReadBackKept
+	case l.reached.Revision() == 0: // which asks a backend for a read-back
+		readBack = backends.ReadBackStart
 	}
 	m := lost
-	if since != 0 {
-		m = l.attempt(ctx, want, since)
+	if readBack == "" {
+		m = l.attempt(ctx, want, "")
+		// Drift shows only against a revision that the target was in sync with, so new changes are written first.
+		if m == converged {
+			readBack = l.checkDrift()
+		}
 	}
-	// Drift shows only against a revision that the target was in sync with, so new changes are written first.
-	if since == 0 || m == converged && l.checkDrift() {
-		m = l.attempt(ctx, want, 0)
+	if readBack != "" {
+		m = l.attempt(ctx, want, readBack)
 	}
 	if m == again {
-		m = l.attempt(ctx, want, 0)
+		m = l.attempt(ctx, want, backends.ReadBackKept)
 	}
 	return m
 }
 
-// checkDrift reports whether everything has to be read back although there was no error: at the drift interval, and if
-// someone else changed the target.
-func (l *Loop) checkDrift() bool {
+// checkDrift returns why everything has to be read back although there was no error: at the drift interval, and if someone
+// else changed the target. Otherwise it returns "".
+func (l *Loop) checkDrift() backends.ReadBack {
 	now := time.Now()
 	if l.changed() && !now.Before(l.pace.repairDue(now)) {
 		l.pace.repairing(now)
-		return true
+		return backends.ReadBackForeignChange
 	}
-	return l.pace.checkDrift(now)
+	if l.pace.checkDrift(now) {
+		return backends.ReadBackInterval
+	}
+	return ""
 }
 
 // keepsRows reports whether the backend keeps rows of objects that are missing, for which it has to read back.
@@ -60,9 +70,13 @@ func (l *Loop) keepsRows() bool {
 	return len(l.status.Kept) > 0
 }
 
-// attempt plans once and applies the plan.
-func (l *Loop) attempt(ctx context.Context, want *intent.Snapshot, since intent.Revision) outcome {
+// attempt plans once and applies the plan: from changes, or for a reason from a read-back.
+func (l *Loop) attempt(ctx context.Context, want *intent.Snapshot, readBack backends.ReadBack) outcome {
 	began := time.Now()
+	var since intent.Revision
+	if readBack == "" {
+		since = l.reached.Revision()
+	}
 	p, err := l.backend.Plan(ctx, want, since)
 	if err != nil {
 		return l.fail(ctx, PhasePlan, err)
@@ -72,19 +86,22 @@ func (l *Loop) attempt(ctx context.Context, want *intent.Snapshot, since intent.
 		if since == 0 {
 			return l.fail(ctx, PhasePlan, errLost)
 		}
-		l.settled = false
+		l.stale = backends.ReadBackLost
 		l.opts.Log.Debug("reading back: the backend lost track of the target")
 		return lost
 	}
 	if p.Full || since == 0 {
 		l.pace.readBack = time.Now()
 	}
+	if p.Full && since == 0 {
+		p.ReadBack = readBack
+	}
 	l.planned(p, took)
 	if !l.guard(p) {
 		return again
 	}
 	l.pace.keeping = l.kept(p)
-	if p.Full && l.settled && since == 0 && want.Revision() == l.since && p.Drift() > 0 {
+	if p.Full && l.stale == "" && since == 0 && want.Revision() == l.reached.Revision() && p.Drift() > 0 {
 		l.note(func(s *Status) { s.Drifts++ })
 		l.opts.Observer.Drift(l.opts.Target, p.Drift())
 		l.opts.Log.WithFields(logrus.Fields{"revision": want.Revision(), "ops": len(p.Ops)}).
@@ -95,7 +112,7 @@ func (l *Loop) attempt(ctx context.Context, want *intent.Snapshot, since intent.
 			return m
 		}
 	}
-	l.converge(p, want, since)
+	l.converge(p, want)
 	return converged
 }
 
@@ -142,15 +159,16 @@ func (l *Loop) apply(ctx context.Context, p *backends.Plan) outcome {
 }
 
 // converge records that the target is in sync with want.
-func (l *Loop) converge(p *backends.Plan, want *intent.Snapshot, since intent.Revision) {
-	l.since, l.settled, l.judged = want.Revision(), true, true
+func (l *Loop) converge(p *backends.Plan, want *intent.Snapshot) {
+	was := l.reached
+	l.reached, l.stale, l.judged = want, "", true
 	var owned int
 	l.note(func(s *Status) {
 		l.forced = time.Time{}
 		s.Revision = want.Revision()
 		s.Converged, s.Err = true, nil
 		s.LastConverged = time.Now()
-		s.Skips = mergeSkips(s.Skips, p, want, since)
+		s.Skips = mergeSkips(s.Skips, p, want, was)
 		owned = s.Owned
 	})
 	l.opts.Observer.Converged(l.opts.Target, want.Revision(), owned)
@@ -158,7 +176,7 @@ func (l *Loop) converge(p *backends.Plan, want *intent.Snapshot, since intent.Re
 
 // fail records an error, unless the loop is being stopped. Whatever it was, the next plan reads everything back.
 func (l *Loop) fail(ctx context.Context, phase Phase, err error) outcome {
-	l.settled = false
+	l.stale = backends.ReadBackError
 	if ctx.Err() != nil {
 		return failed
 	}

@@ -37,14 +37,11 @@ func (s *Status) Synced() bool { return !s.LastConverged.IsZero() }
 
 // mergeSkips updates the known skips with those of a plan for want. A plan from a read-back knows all of them; an
 // incremental one only those of the intents it looked at.
-func mergeSkips(known []backends.Skip, p *backends.Plan, want *intent.Snapshot, since intent.Revision) []backends.Skip {
-	if p.Full || len(known) == 0 {
+func mergeSkips(known []backends.Skip, p *backends.Plan, want, was *intent.Snapshot) []backends.Skip {
+	if p.Full || was == nil || len(known) == 0 {
 		return p.Skips
 	}
-	changes, ok := want.Since(since)
-	if !ok && since != want.Revision() {
-		return p.Skips
-	}
+	changes := want.ChangesFrom(was)
 	looked := make(map[string]bool)
 	for i := range changes {
 		for _, id := range changes[i].Sets {

@@ -32,18 +32,18 @@ func TestMergeSkips(t *testing.T) {
 		name  string
 		known []backends.Skip
 		plan  backends.Plan
-		since intent.Revision
+		was   *intent.Snapshot
 		want  []backends.Skip
 	}{
-		{"a plan from read-back knows all", skip("a", "b"), backends.Plan{Full: true, Skips: skip("p")}, 0, skip("p")},
-		{"what was not looked at stays", skip("b"), backends.Plan{Skips: skip("p")}, 1, skip("b", "p")},
-		{"what was looked at and is fine goes", skip("a", "p"), backends.Plan{}, 1, nil},
-		{"what was looked at and is not fine stays once", skip("p"), backends.Plan{Skips: skip("p")}, 1, skip("p")},
-		{"nothing changed", skip("b"), backends.Plan{}, 2, skip("b")},
-		{"a past that is forgotten", skip("b"), backends.Plan{Skips: skip("p")}, 9, skip("p")},
+		{"a plan from read-back knows all", skip("a", "b"), backends.Plan{Full: true, Skips: skip("p")}, nil, skip("p")},
+		{"what was not looked at stays", skip("b"), backends.Plan{Skips: skip("p")}, first, skip("b", "p")},
+		{"what was looked at and is fine goes", skip("a", "p"), backends.Plan{}, first, nil},
+		{"what was looked at and is not fine stays once", skip("p"), backends.Plan{Skips: skip("p")}, first, skip("p")},
+		{"nothing changed", skip("b"), backends.Plan{}, second, skip("b")},
+		{"nothing was in sync before", skip("b"), backends.Plan{Skips: skip("p")}, nil, skip("p")},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			require.Equal(t, tc.want, mergeSkips(tc.known, &tc.plan, second, tc.since))
+			require.Equal(t, tc.want, mergeSkips(tc.known, &tc.plan, second, tc.was))
 		})
 	}
 }

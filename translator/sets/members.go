@@ -25,6 +25,16 @@ func (m members) All() iter.Seq[intent.Endpoint] {
 // HasKey implements intent.Members.
 func (m members) HasKey(k object.Key) bool { return m.Members.HasKey(k) }
 
+// Since implements intent.Comparer.
+func (m members) Since(was intent.Members) (joined, left []intent.Endpoint, ok bool) {
+	old, ok := was.(members)
+	if !ok {
+		return nil, nil, false
+	}
+	j, l := m.Members.Since(old.Members)
+	return endpointsOf(j), endpointsOf(l), true
+}
+
 func endpointOf(e *labelcache.Endpoint) intent.Endpoint {
 	return intent.Endpoint{Key: e.Key, Addrs: e.Addrs, Shared: e.Shared, Node: e.Node}
 }
