@@ -148,8 +148,9 @@ func (c *Cache) DeleteEndpoint(k object.Key) {
 		c.quit(c.terms[p.terms[len(p.terms)-1]], id, p, p.ep)
 	}
 	c.reindex(id, p.ep, nil)
-	p.ns.facet.objects.remove(id, private)
-	p.ns.scopes[0].objects.remove(id, private)
+	for _, f := range p.ns.scopes[:places] {
+		f.objects.remove(id, private)
+	}
 	c.leave(spaceKey{k.Cluster, k.Namespace}, p.ns)
 	c.address(id, p.ep.AllAddrs(), nil)
 	c.endpoints.set(id, nil, c.epoch)
@@ -179,8 +180,9 @@ func (c *Cache) slotFor(k object.Key) uint32 {
 // insert puts an endpoint in an empty slot.
 func (c *Cache) insert(id uint32, e *Endpoint) {
 	ns := c.namespace(spaceKey{e.Key.Cluster, e.Key.Namespace})
-	ns.facet.objects.add(id, private)
-	ns.scopes[0].objects.add(id, private)
+	for _, f := range ns.scopes[:places] {
+		f.objects.add(id, private)
+	}
 	p := &c.pods[id]
 	p.ep, p.ns, p.gone = e, ns, false
 	c.endpoints.set(id, e, c.epoch)

@@ -12,7 +12,7 @@ const (
 	portName                                   // key and protocol: endpoints that declare a port
 	portNumber                                 // key, protocol and number: those whose port has the number
 	inNamespace                                // key: cluster, value: namespace
-	inCluster                                  // key: cluster
+	inCluster                                  // key: cluster, or AnyCluster for the endpoints of all
 	everything                                 // all there is; its objects are not stored
 )
 

@@ -83,7 +83,7 @@ type choice struct {
 // places lists the choices of scopes that s offers: facets of which a namespace must have one for its endpoints to match.
 // The last is the whole cluster.
 func (s *spec) places() []choice {
-	if s.namespace != "" {
+	if s.namespace != "" && s.cluster != AnyCluster {
 		return []choice{{[]facetKey{{kind: inNamespace, key: s.cluster, value: s.namespace}}, 0}}
 	}
 	var cs []choice
@@ -255,7 +255,7 @@ func (c *Cache) scan(t *term, visit func(id uint32)) {
 		return
 	}
 	best := []facetKey{{kind: inCluster, key: t.spec.cluster}}
-	if t.spec.namespace != "" {
+	if t.spec.namespace != "" && t.spec.cluster != AnyCluster {
 		best = []facetKey{{kind: inNamespace, key: t.spec.cluster, value: t.spec.namespace}}
 	}
 	least := c.countObjects(best)

@@ -59,7 +59,7 @@ func (m *model) clone() *model {
 }
 
 func (m *model) matches(s labelcache.Selection, e *labelcache.Endpoint) bool {
-	if s.Cluster != e.Key.Cluster || s.Namespace != "" && s.Namespace != e.Key.Namespace {
+	if s.Cluster != labelcache.AnyCluster && s.Cluster != e.Key.Cluster || s.Namespace != "" && s.Namespace != e.Key.Namespace {
 		return false
 	}
 	if s.Namespaces != nil {

@@ -13,9 +13,12 @@ type namespace struct {
 	known  bool
 	labels map[string]string
 	slot   uint32 // while known: its slot as an object with tags
-	// scopes are the facets within which terms for its endpoints are filed: the cluster, itself, its labels and keys.
+	// scopes are the facets within which terms for its endpoints are filed: the cluster, itself, any cluster, its labels and keys.
 	scopes []*facet
 }
+
+// places is how many scopes a namespace has whatever its labels.
+const places = 3
 
 // spaceKey identifies a namespace.
 type spaceKey struct{ cluster, name string }
@@ -26,7 +29,7 @@ func (c *Cache) namespace(k spaceKey) *namespace {
 		return ns
 	}
 	ns := &namespace{facet: c.pin(facetKey{kind: inNamespace, key: k.cluster, value: k.name})}
-	ns.scopes = []*facet{c.pin(facetKey{kind: inCluster, key: k.cluster}), ns.facet}
+	ns.scopes = []*facet{c.pin(facetKey{kind: inCluster, key: k.cluster}), ns.facet, c.pin(facetKey{kind: inCluster, key: AnyCluster})}
 	c.namespaces[k] = ns
 	return ns
 }
@@ -35,7 +38,7 @@ func (c *Cache) namespace(k spaceKey) *namespace {
 func (ns *namespace) within(f *facet) bool {
 	switch v, labelled := ns.labels[f.key]; f.kind {
 	case inCluster, inNamespace:
-		return slices.Contains(ns.scopes[:2], f)
+		return slices.Contains(ns.scopes[:places], f)
 	case namespaceLabel:
 		return labelled && v == f.value
 	case namespaceKey:
@@ -51,8 +54,9 @@ func (c *Cache) leave(k spaceKey, ns *namespace) {
 		return
 	}
 	delete(c.namespaces, k)
-	c.unpin(ns.scopes[0])
-	c.unpin(ns.facet)
+	for _, f := range ns.scopes[:places] {
+		c.unpin(f)
+	}
 }
 
 // SetNamespace adds a namespace or replaces its labels. The map is read-only from now on.
@@ -106,7 +110,7 @@ func (c *Cache) turn(ns *namespace, known bool, set map[string]string) {
 	}
 	c.relabel(namespaceLabel, ns.slot, ns.labels, set)
 	ns.known, ns.labels = known, set
-	ns.scopes = ns.scopes[:2]
+	ns.scopes = ns.scopes[:places]
 	for k, v := range set {
 		f := c.facets[facetKey{kind: namespaceLabel, key: k, value: v}]
 		ns.scopes = append(ns.scopes, f, f.parent)
@@ -140,7 +144,9 @@ func (c *Cache) touchedBy(ns *namespace, known bool, set map[string]string) []*t
 		}
 	}
 	if known != ns.known {
-		touch(ns.scopes[0].facetKey)
+		for _, f := range ns.scopes[:places] {
+			touch(f.facetKey)
+		}
 	}
 	differing := func(a, b map[string]string) {
 		for k, v := range a {

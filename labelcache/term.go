@@ -2,9 +2,12 @@ package labelcache
 
 import "k8s.io/apimachinery/pkg/labels"
 
+// AnyCluster as the cluster of a Selection leaves it open. It is not the name of a cluster.
+const AnyCluster = "*"
+
 // Selection selects endpoints. All parts have to match. The zero value selects every endpoint of the unnamed cluster.
 type Selection struct {
-	Cluster   string
+	Cluster   string // or AnyCluster
 	Namespace string // "" leaves it open
 	// Namespaces selects namespaces by their labels: labels.Everything() selects every namespace that is known, and
 	// labels.Nothing() none. If nil, the namespace need not even be known.
@@ -88,7 +91,7 @@ func (t Term) Matches(e *Endpoint, known bool, namespaceLabels map[string]string
 
 // matchesPlace reports whether endpoints of the namespace can match.
 func (s *spec) matchesPlace(cluster, namespace string, known bool, set map[string]string) bool {
-	if s.cluster != cluster || s.namespace != "" && s.namespace != namespace {
+	if s.cluster != AnyCluster && s.cluster != cluster || s.namespace != "" && s.namespace != namespace {
 		return false
 	}
 	return s.anyLabels || known && allMatch(s.namespaces, set)

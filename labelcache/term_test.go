@@ -63,6 +63,7 @@ func TestTermsDescribeTheirSelection(t *testing.T) {
 		"all pods on node k1":                             {Node: "k1"},
 		"all pods with tcp port web at 80 in namespace a": {Namespace: "a", Port: labelcache.PortMatch{Name: "web", Protocol: 6, Number: 80}},
 		"no pods": {Pods: labels.Nothing()},
+		"all pods in all namespaces of any cluster":        {Cluster: labelcache.AnyCluster},
 		"all pods in namespace a if it is b of cluster c1": {Cluster: "c1", Namespace: "a", Namespaces: selector(t, "b")},
 	} {
 		require.Equal(t, want, labelcache.NewTerm(s).String())

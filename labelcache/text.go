@@ -65,7 +65,11 @@ func (s *spec) words() string {
 	if s.node != "" {
 		b.WriteString(" on node " + s.node)
 	}
-	if s.cluster != "" {
+	switch s.cluster {
+	case "":
+	case AnyCluster:
+		b.WriteString(" of any cluster")
+	default:
 		b.WriteString(" of cluster " + s.cluster)
 	}
 	return b.String()

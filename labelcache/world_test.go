@@ -104,6 +104,9 @@ func (w world) requirement() labels.Requirement {
 
 func (w world) selection() labelcache.Selection {
 	s := labelcache.Selection{Cluster: w.cluster(), Namespaces: w.selector(), Pods: w.selector()}
+	if w.IntN(4) == 0 {
+		s.Cluster = labelcache.AnyCluster
+	}
 	if w.IntN(2) == 0 {
 		s.Namespace = w.one("n1", "n2", "n3")
 	}

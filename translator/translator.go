@@ -28,8 +28,10 @@ import (
 
 // Options is what a translator cannot derive from the objects.
 type Options struct {
-	Cluster  string          // name of the cluster that the objects come from; "" if there is only one
-	Families intent.Families // address families in use; 0 means those that pods have
+	Cluster string // name of the cluster that the objects come from; "" if there is only one
+	// ClusterSet is in which clusters policies find peers. Other values than SingleCluster require Cluster.
+	ClusterSet field.ClusterSet
+	Families   intent.Families // address families in use; 0 means those that pods have
 	// Node is the name of the node whose pods are subjects of policies; "" means all nodes. See the package's documentation.
 	Node string
 	// OnTag is called for every label of pods and namespaces that is newly used or no longer used, unless it is nil.
@@ -50,6 +52,7 @@ type Translator struct {
 	dirty    *dirty.Queue
 	problems field.Problems
 	pods     podTable
+	peers    map[string]*peerObjects // by cluster
 	sets     *sets.Table
 	hosts    *host.Table
 	policies *policy.Table
@@ -68,13 +71,14 @@ func New(opts Options) *Translator {
 		))
 	}
 	t := &Translator{
-		source:   field.Source{Cluster: opts.Cluster, ClusterWide: opts.SDWAN.ClusterWide},
+		source:   field.Source{Cluster: opts.Cluster, ClusterSet: opts.ClusterSet, ClusterWide: opts.SDWAN.ClusterWide},
 		node:     opts.Node,
 		families: opts.Families,
 		cache:    labelcache.New(cacheOpts...),
 		dirty:    &dirty.Queue{},
 		problems: field.Problems{},
 		pods:     newPodTable(),
+		peers:    map[string]*peerObjects{},
 		snapshot: intent.NewSnapshot(),
 	}
 	t.sets = sets.NewTable(t.cache, t.dirty, opts.Cluster, opts.Node)
@@ -92,6 +96,7 @@ func (t *Translator) Put(o any) error {
 	case *corev1.Pod:
 		t.putPod(o)
 	case *corev1.Namespace:
+		o = t.source.InSet(t.source.Cluster, o)
 		t.cache.SetNamespace(t.source.Cluster, o.Name, o.Labels)
 		t.policies.PutNamespace(o)
 	case *corev1.Node:

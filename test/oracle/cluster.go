@@ -28,6 +28,15 @@ type Cluster struct {
 	Endpoints []*corev1.Endpoints //nolint:staticcheck // SA1019: clusters still have them.
 	// Answers are those of DNS, by names in lower case without a final dot. A name without an answer has no address.
 	Answers map[string][]netip.Addr
+
+	Set *Set // of clusters, in which this is one; nil if there is only one
+}
+
+// Set is the other clusters, whose pods can be peers.
+type Set struct {
+	Own        string              // the name of the cluster whose policies are asked
+	Others     map[string]*Cluster // by name; only their pods and namespaces are read
+	Everywhere bool                // selectors of peers that do not name clusters select pods of all of them
 }
 
 // ICMP represents every protocol that no port entry of a NetworkPolicy can name.
@@ -91,26 +100,18 @@ func (c *Cluster) Freeze() *Frozen {
 		byName:     map[string]*corev1.Pod{},
 		byAddr:     map[netip.Addr][]*corev1.Pod{},
 		owner:      map[netip.Addr]*corev1.Pod{},
-		namespaces: map[string]map[string]string{},
+		foreign:    map[*corev1.Pod]string{},
+		namespaces: map[place]map[string]string{},
 		nodes:      map[string][]netip.Addr{},
 		policies:   map[string][]*networkingv1.NetworkPolicy{},
 		zones:      map[string]string{},
 		nodeList:   c.Nodes,
 		answers:    c.Answers,
 	}
-	for _, p := range c.Pods {
-		if !onPodNetwork(p) {
-			continue
-		}
-		z.byName[p.Namespace+"/"+p.Name] = p
-		for _, a := range podAddrs(p) {
-			z.byAddr[a] = append(z.byAddr[a], p)
-		}
-	}
+	z.addPods(c.Pods, "")
+	z.addNamespaces(c.Namespaces, "")
+	z.joinSet(c.Set)
 	z.resolveAddresses()
-	for _, n := range c.Namespaces {
-		z.namespaces[n.Name] = namespaceLabels(n)
-	}
 	for _, n := range c.Nodes {
 		z.nodes[n.Name] = nodeAddrs(n)
 		z.zones[n.Name] = n.Labels[corev1.LabelTopologyZone]

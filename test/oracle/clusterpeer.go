@@ -23,7 +23,7 @@ func (z *Frozen) readSubject(f peerFields) (selected func(*corev1.Pod) bool, rea
 
 // inSomeNamespace reports whether the namespace of a pod exists.
 func (z *Frozen) inSomeNamespace(p *corev1.Pod) bool {
-	_, exists := z.namespaces[p.Namespace]
+	_, exists := z.spaceLabels(p)
 	return exists
 }
 
@@ -55,11 +55,11 @@ func (z *Frozen) readPeer(f *peerFields) (peerMatch, bool) {
 // selected.
 func (z *Frozen) readPods(namespaces, pods *metav1.LabelSelector) (peerMatch, bool) {
 	return func(pod *corev1.Pod, _ netip.Addr) bool {
-		if pod == nil {
+		if pod == nil || !z.reaches(pod, namespaces, pods) {
 			return false
 		}
-		labels, exists := z.namespaces[pod.Namespace]
-		return exists && selects(namespaces, labels) && selects(pods, pod.Labels)
+		labels, exists := z.spaceLabels(pod)
+		return exists && selects(namespaces, labels) && selects(pods, z.podLabels(pod))
 	}, isSelector(namespaces) && isSelector(pods)
 }
 

@@ -16,7 +16,9 @@ type Frozen struct {
 	byName     map[string]*corev1.Pod       // pods on the pod network only
 	byAddr     map[netip.Addr][]*corev1.Pod // the same; two pods may have one address
 	owner      map[netip.Addr]*corev1.Pod   // the pod that has an address as a peer
-	namespaces map[string]map[string]string // labels
+	foreign    map[*corev1.Pod]string       // the clusters of pods of other clusters
+	set        *Set                         // nil if there is one cluster
+	namespaces map[place]map[string]string  // labels
 	nodes      map[string][]netip.Addr
 	policies   map[string][]*networkingv1.NetworkPolicy // by namespace
 	zones      map[string]string                        // of nodes
@@ -66,7 +68,7 @@ func (z *Frozen) direction(d networkingv1.PolicyType, f Flow) (allowed bool, why
 	if d == networkingv1.PolicyTypeEgress {
 		name, subject, peer = "egress", f.Src, f.Dst
 	}
-	pods := z.pods(subject)
+	pods := z.own(z.pods(subject))
 	ownNode := func(pod *corev1.Pod) bool { return slices.Contains(z.nodes[pod.Spec.NodeName], peer.Addr) }
 	isolating, allowing := z.networkPolicies(d, name, pods, peer.Addr, f)
 	if d == networkingv1.PolicyTypeIngress && slices.ContainsFunc(pods, ownNode) {
@@ -104,7 +106,7 @@ func (z *Frozen) networkPolicies(d networkingv1.PolicyType, name string, pods []
 ) {
 	for _, pod := range pods {
 		for _, p := range z.policies[pod.Namespace] {
-			if !slices.Contains(policyTypes(p), d) || !selects(&p.Spec.PodSelector, pod.Labels) {
+			if !slices.Contains(policyTypes(p), d) || !z.isSubject(&p.Spec.PodSelector, pod) {
 				continue
 			}
 			isolating = append(isolating, fmt.Sprintf("%s: isolated by %s/%s", name, p.Namespace, p.Name))
@@ -170,7 +172,7 @@ func (z *Frozen) matches(
 		return true
 	}
 	if pod := z.owner[peer]; pod != nil {
-		if z.admitsPod(ns, r, pod, peer) && portMatches(r.ports, pod, f) {
+		if z.admitsNames(ns, r, pod, peer) && portMatches(r.ports, pod, f) {
 			return true
 		}
 	}

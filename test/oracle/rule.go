@@ -44,17 +44,20 @@ func (z *Frozen) isPeer(ns string, p *networkingv1.NetworkPolicyPeer, pod *corev
 	if pod == nil || (p.PodSelector == nil && p.NamespaceSelector == nil) {
 		return false
 	}
+	if !z.reaches(pod, p.PodSelector, p.NamespaceSelector) {
+		return false
+	}
 	if p.NamespaceSelector == nil {
 		if pod.Namespace != ns {
 			return false
 		}
 	} else {
-		labels, exists := z.namespaces[pod.Namespace]
+		labels, exists := z.spaceLabels(pod)
 		if !exists || !selects(p.NamespaceSelector, labels) {
 			return false
 		}
 	}
-	return p.PodSelector == nil || selects(p.PodSelector, pod.Labels)
+	return p.PodSelector == nil || selects(p.PodSelector, z.podLabels(pod))
 }
 
 // portMatches reports whether the flow goes to one of ports. No ports at all mean every port of every protocol. Names are

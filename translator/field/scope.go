@@ -11,7 +11,8 @@ import (
 // Source is what the objects of a cluster do not specify themselves.
 type Source struct {
 	Cluster     string // its name; "" if there is only one
-	ClusterWide bool   // an SD-WAN object is for the CNFs of its purpose in every namespace
+	ClusterSet  ClusterSet
+	ClusterWide bool // an SD-WAN object is for the CNFs of its purpose in every namespace
 }
 
 // Origin names an object as the cause of intents.

@@ -67,7 +67,7 @@ func (p *clusterPolicy) parsePeer(
 		if err != nil {
 			return err
 		}
-		list.selections = append(list.selections, s)
+		list.selections = append(list.selections, p.peersIn(s))
 		list.values += peerValues(peer.Namespaces, peer.Pods)
 		return nil
 	}

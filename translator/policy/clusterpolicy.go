@@ -77,7 +77,7 @@ func (p *clusterPolicy) readSubject() {
 		p.Add("spec.subject", "%v; what the policy denies or passes is denied for every pod", err)
 		return
 	}
-	p.subject, p.subjectValues, p.readable = selection, peerValues(s.Namespaces, s.Pods), true
+	p.subject, p.subjectValues, p.readable = p.subjectIn(selection), peerValues(s.Namespaces, s.Pods), true
 }
 
 // maxSubjectNamespaces is how many namespaces a policy lists for its subject.

@@ -38,7 +38,7 @@ func (t *Table) translatePolicy(np *networkingv1.NetworkPolicy) (*result, []obje
 		p.Add("spec.podSelector", "%v; every pod in the namespace is isolated and nothing is allowed", err)
 		selector = labels.Everything()
 	}
-	p.subject = labelcache.Selection{Cluster: t.source.Cluster, Namespace: np.Namespace, Pods: selector}
+	p.subject = t.subjectIn(labelcache.Selection{Cluster: t.source.Cluster, Namespace: np.Namespace, Pods: selector})
 	p.subjectValues = valuesIn(&np.Spec.PodSelector)
 	subject := labelcache.NewTerm(p.subject)
 	logging := p.logging()

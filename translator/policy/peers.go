@@ -96,7 +96,7 @@ func (p *networkPolicy) parseSelectors(path string, peer *networkingv1.NetworkPo
 	} else {
 		s.Namespace = p.np.Namespace
 	}
-	return s, ok
+	return p.peersIn(s), ok
 }
 
 // selector parses a label selector. One whose values are beyond the budget is an error.

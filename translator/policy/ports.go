@@ -117,12 +117,11 @@ func (p *translation) namedIngress(like intent.Rule, peers peerList, name labelc
 func (p *translation) namedEgress(like intent.Rule, peers peerList, name labelcache.PortMatch) []intent.Rule {
 	selections := peers.selections
 	if peers.anyone {
-		selections = []labelcache.Selection{{Cluster: p.source.Cluster}}
+		selections = []labelcache.Selection{p.everyPod()}
 	}
 	rules := p.namedEgressTo(like, sets.Spec{}, selections, peers.values, name)
 	if len(peers.prefixes) > 0 {
-		everyPod := []labelcache.Selection{{Cluster: p.source.Cluster}}
-		rules = append(rules, p.namedEgressTo(like, sets.Spec{Within: peers.prefixes}, everyPod, 0, name)...)
+		rules = append(rules, p.namedEgressTo(like, sets.Spec{Within: peers.prefixes}, []labelcache.Selection{p.everyPod()}, 0, name)...)
 	}
 	return rules
 }

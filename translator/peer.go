@@ -1,0 +1,105 @@
+package translator
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/netloom/netloom/pkg/object"
+	"github.com/netloom/netloom/translator/field"
+)
+
+// peerObjects are what is known of another cluster: the names of its namespaces and the keys of its pods.
+type peerObjects struct {
+	namespaces map[string]bool
+	pods       map[object.Key]bool
+}
+
+// PutPeer adds or replaces a pod or a namespace of another cluster of the set. Its pods are peers of policies and never their
+// subjects. The object is kept and must not be changed afterwards. It returns an error for an object of another kind, for the
+// own cluster and without a set of clusters.
+func (t *Translator) PutPeer(cluster string, o any) error {
+	if t.source.ClusterSet == field.SingleCluster || cluster == t.source.Cluster {
+		return fmt.Errorf("cluster %q is not another cluster of a set", cluster)
+	}
+	of := t.peers[cluster]
+	if of == nil {
+		of = &peerObjects{namespaces: map[string]bool{}, pods: map[object.Key]bool{}}
+		t.peers[cluster] = of
+	}
+	switch o := o.(type) {
+	case *corev1.Namespace:
+		of.namespaces[o.Name] = true
+		t.cache.SetNamespace(cluster, o.Name, t.source.InSet(cluster, o).Labels)
+	case *corev1.Pod:
+		key := object.Key{Cluster: cluster, Namespace: o.Namespace, Name: o.Name}
+		of.pods[key] = true
+		t.putPeerPod(key, o)
+	default:
+		return fmt.Errorf("%T of cluster %s is not translated: expected a Pod or a Namespace", o, cluster)
+	}
+	return nil
+}
+
+// putPeerPod puts a pod of another cluster into the label cache, or removes it if it cannot have traffic of its own.
+func (t *Translator) putPeerPod(key object.Key, pod *corev1.Pod) {
+	faults := field.Faults{Of: field.Source{Cluster: key.Cluster}.Origin(object.KindPod, pod)}
+	endpoint, ok := endpointOfPod(key, pod, &faults)
+	if !ok {
+		t.dropPeerPod(key)
+		return
+	}
+	t.putEndpoint(key, &podEntry{ref: peerRef(key), endpoint: endpoint, faults: faults, leaving: pod.DeletionTimestamp != nil})
+}
+
+func (t *Translator) dropPeerPod(key object.Key) {
+	t.putEndpoint(key, nil)
+	t.problems.Set(peerRef(key), nil)
+}
+
+// peerRef is the reference under which the problems of a pod of another cluster are kept. It differs from those of all pods of
+// the own cluster, since no name of a namespace has a slash.
+func peerRef(key object.Key) object.Ref {
+	return object.Ref{Kind: object.KindPod, Namespace: key.Cluster + "/" + key.Namespace, Name: key.Name}
+}
+
+// RemovePeer removes a pod or a namespace of another cluster. An unknown one is not an error.
+func (t *Translator) RemovePeer(cluster, kind, namespace, name string) {
+	of := t.peers[cluster]
+	if of == nil {
+		return
+	}
+	switch kind {
+	case object.KindNamespace:
+		delete(of.namespaces, name)
+		t.cache.DeleteNamespace(cluster, name)
+	case object.KindPod:
+		key := object.Key{Cluster: cluster, Namespace: namespace, Name: name}
+		delete(of.pods, key)
+		t.dropPeerPod(key)
+	}
+}
+
+// RemoveCluster removes everything of another cluster, which has left the set.
+func (t *Translator) RemoveCluster(cluster string) {
+	of := t.peers[cluster]
+	if of == nil {
+		return
+	}
+	for key := range of.pods {
+		t.dropPeerPod(key)
+	}
+	for name := range of.namespaces {
+		t.cache.DeleteNamespace(cluster, name)
+	}
+	delete(t.peers, cluster)
+}
+
+// PeerPods counts the pods of another cluster that are known.
+func (t *Translator) PeerPods(cluster string) int {
+	of := t.peers[cluster]
+	if of == nil {
+		return 0
+	}
+	return len(of.pods)
+}
