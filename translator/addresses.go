@@ -5,15 +5,15 @@ import (
 	"slices"
 
 	"github.com/netloom/netloom/labelcache"
+	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/translator/field"
 )
 
 // podEntry is a pod that can have traffic of its own, as its object says.
 type podEntry struct {
-	ref      object.Ref
 	endpoint labelcache.Endpoint // with every address
-	faults   field.Faults        // of the object itself
+	problems []object.Problem    // of the object itself
 	leaving  bool                // it has a deletion timestamp
 	at       []int               // for each address, the index in its list of addrPods; nil outside the table
 }
@@ -146,7 +146,11 @@ func (t *podTable) withdraw(e *podEntry) {
 // settle returns the endpoint of e with the addresses that belong to it, and its faults including addresses that other
 // pods have too.
 func (t *podTable) settle(e *podEntry) (labelcache.Endpoint, []object.Problem) {
-	out, faults := e.endpoint, field.Faults{Of: e.faults.Of, List: slices.Clip(e.faults.List)}
+	out := e.endpoint
+	faults := field.Faults{
+		Of:   intent.Origin{Cluster: out.Key.Cluster, Kind: object.KindPod, Namespace: out.Key.Namespace, Name: out.Key.Name},
+		List: slices.Clip(e.problems),
+	}
 	out.Addrs = slices.DeleteFunc(slices.Clone(out.Addrs), func(a netip.Addr) bool {
 		c := t.contest(a)
 		if c.running && e.leaving {
@@ -175,6 +179,6 @@ func (t *Translator) putEndpoint(key object.Key, is *podEntry) {
 	for _, e := range others {
 		endpoint, faults := t.pods.settle(e)
 		t.cache.SetEndpoint(endpoint)
-		t.problems.Set(e.ref, faults)
+		t.problems.Set(refOfPod(endpoint.Key), faults)
 	}
 }

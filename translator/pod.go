@@ -22,13 +22,16 @@ func (t *Translator) putPod(pod *corev1.Pod) {
 		addrs = podAddrs(pod, &field.Faults{}) // problems are those of the pod as an endpoint
 	}
 	t.sdwan.PutPod(pod, addrs)
-	ref := object.Ref{Kind: object.KindPod, Namespace: pod.Namespace, Name: pod.Name}
 	if !ok {
-		t.problems.Set(ref, nil)
+		t.problems.Set(refOfPod(key), nil)
 		t.putEndpoint(key, nil)
 		return
 	}
-	t.putEndpoint(key, &podEntry{ref: ref, endpoint: endpoint, faults: faults, leaving: pod.DeletionTimestamp != nil})
+	t.putEndpoint(key, &podEntry{endpoint: endpoint, problems: faults.List, leaving: pod.DeletionTimestamp != nil})
+}
+
+func refOfPod(key object.Key) object.Ref {
+	return object.Ref{Kind: object.KindPod, Namespace: key.Namespace, Name: key.Name}
 }
 
 // endpointOfPod returns the pod as the label cache knows it. It returns false for a pod that is never a subject or peer:

@@ -43,7 +43,7 @@ type Pipeline struct {
 	kept        []retention.Object
 	stats       Stats
 	backlog     backlog
-	refs        map[object.Ref]bool // of the objects that were read
+	refs        map[object.Ref]struct{} // of the objects that were read
 }
 
 // Published is a new snapshot and what it was made from.
@@ -68,7 +68,7 @@ func New(source source.Source, opts translator.Options, log logrus.FieldLogger) 
 	retainer, _ := source.(retainer)
 	return &Pipeline{
 		retainer: retainer, cluster: opts.Cluster,
-		source: source, translator: translator.New(opts), log: log, undelivered: map[object.Ref]bool{}, refs: map[object.Ref]bool{},
+		source: source, translator: translator.New(opts), log: log, undelivered: map[object.Ref]bool{}, refs: map[object.Ref]struct{}{},
 		tasks: newTasks(),
 	}
 }
@@ -212,7 +212,7 @@ func (p *Pipeline) unreported(refs []object.Ref, synced bool) []object.Ref {
 		return nil
 	}
 	refs = slices.SortedFunc(maps.Keys(p.undelivered), object.Ref.Compare)
-	clear(p.undelivered)
+	p.undelivered = map[object.Ref]bool{} // it may have been large
 	return refs
 }
 
@@ -220,7 +220,7 @@ func (p *Pipeline) take(ref object.Ref) {
 	object, ok := p.source.Get(ref)
 	p.mu.Lock()
 	if ok {
-		p.refs[ref] = true
+		p.refs[ref] = struct{}{}
 	} else {
 		delete(p.refs, ref)
 	}

@@ -30,6 +30,7 @@ type Source struct {
 	server    string // see Options
 	resources map[string]*kindInformer
 	adapter   *adapter // of the kind that is read as Endpoints
+	compactor compactor
 
 	mu       sync.Mutex
 	failures map[string]failure            // of kinds
@@ -63,6 +64,7 @@ func New(client kubernetes.Interface, opts Options, log logrus.FieldLogger) *Sou
 		server:    opts.Server,
 		resources: map[string]*kindInformer{},
 		adapter:   newAdapter(),
+		compactor: newCompactor(),
 		failures:  map[string]failure{},
 		garbled:   map[object.Ref]object.Problem{},
 		refused:   map[string]bool{},
@@ -186,8 +188,8 @@ func (k *Source) handler(r *source.Resource) cache.ResourceEventHandler {
 	}
 	refOf := func(o any) (object.Ref, bool) {
 		switch o := o.(type) {
-		case source.Object:
-			return r.Ref(o), true
+		case metav1.ObjectMetaAccessor:
+			return r.Ref(o.GetObjectMeta()), true
 		case cache.DeletedFinalStateUnknown: // went while the watch was down
 			ns, name, err := cache.SplitMetaNamespaceKey(o.Key)
 			return object.Ref{Kind: r.Kind, Namespace: ns, Name: name}, err == nil
@@ -213,13 +215,19 @@ func (k *Source) handler(r *source.Resource) cache.ResourceEventHandler {
 			}
 		},
 		UpdateFunc: func(before, after any) {
-			b, ok1 := before.(source.Object)
-			a, ok2 := after.(source.Object)
-			if !ok1 || !ok2 || !source.Equal(b, a) || (r.SDWAN || object.IsPolicy(r.Kind)) && a.GetGeneration() != b.GetGeneration() {
+			if !equalKept(before, after) || (r.SDWAN || object.IsPolicy(r.Kind)) && generation(before) != generation(after) {
 				mark(after)
 			}
 		},
 	}
+}
+
+// generation returns the generation of an object as it is kept.
+func generation(kept any) int64 {
+	if o, ok := kept.(metav1.ObjectMetaAccessor); ok {
+		return o.GetObjectMeta().GetGeneration()
+	}
+	return 0
 }
 
 // failed records that a resource cannot be listed or watched at present.
@@ -301,7 +309,7 @@ func (k *Source) Get(ref object.Ref) (runtime.Object, bool) {
 	if _, unknown := o.(*metav1.PartialObjectMetadata); unknown && !r.Metadata {
 		return nil, false
 	}
-	typed, ok := o.(runtime.Object)
+	typed, ok := expanded(o)
 	return typed, ok
 }
 

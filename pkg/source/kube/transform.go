@@ -16,7 +16,7 @@ func untyped(r *source.Resource) *unstructured.Unstructured {
 	return u
 }
 
-// transform converts what the API delivers to what is kept: an object of its type, trimmed.
+// transform converts what the API delivers to what is kept: an object of its type, trimmed, or its compact form.
 //
 // An object that does not fit its type is a problem until it does, or is gone. Its last known version stays; if there is
 // none, only its name is kept, which Get treats as no object. An error here would prevent the whole kind from being listed.
@@ -33,6 +33,7 @@ func (k *Source) transform(r *kindInformer) func(any) (any, error) {
 		}
 		if t, ok := o.(source.Object); ok {
 			r.Trim(t)
+			return k.compactor.compact(t), nil
 		}
 		return o, nil
 	}

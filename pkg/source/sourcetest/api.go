@@ -29,7 +29,7 @@ type API struct {
 
 // NewAPI serves an API until the test ends. A request for which refuse returns true has been answered by refuse, which may
 // be nil.
-func NewAPI(t *testing.T, refuse func(w http.ResponseWriter, plural string) bool) *API {
+func NewAPI(t testing.TB, refuse func(w http.ResponseWriter, plural string) bool) *API {
 	t.Helper()
 	a := &API{refuse: refuse, open: map[string]int{}, most: map[string]int{}}
 	server := httptest.NewServer(a)
@@ -83,7 +83,6 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		a.count(plural, 1)
 		defer a.count(plural, -1)
-		w.WriteHeader(http.StatusOK)
 		if r.URL.Query().Get("sendInitialEvents") == "true" {
 			_ = json.NewEncoder(w).Encode(map[string]any{"type": "BOOKMARK", "object": map[string]any{
 				"apiVersion": kind.GroupVersion().String(), "kind": kind.Kind, "metadata": map[string]any{
