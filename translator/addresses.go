@@ -179,6 +179,6 @@ func (t *Translator) putEndpoint(key object.Key, is *podEntry) {
 	for _, e := range others {
 		endpoint, faults := t.pods.settle(e)
 		t.cache.SetEndpoint(endpoint)
-		t.problems.Set(refOfPod(endpoint.Key), faults)
+		t.problems.Set(t.podRef(endpoint.Key), faults)
 	}
 }

@@ -23,14 +23,18 @@ func (t *Translator) putPod(pod *corev1.Pod) {
 	}
 	t.sdwan.PutPod(pod, addrs)
 	if !ok {
-		t.problems.Set(refOfPod(key), nil)
+		t.problems.Set(t.podRef(key), nil)
 		t.putEndpoint(key, nil)
 		return
 	}
 	t.putEndpoint(key, &podEntry{endpoint: endpoint, problems: faults.List, leaving: pod.DeletionTimestamp != nil})
 }
 
-func refOfPod(key object.Key) object.Ref {
+// podRef is the reference under which the problems of a pod are kept.
+func (t *Translator) podRef(key object.Key) object.Ref {
+	if key.Cluster != t.source.Cluster {
+		return peerRef(key)
+	}
 	return object.Ref{Kind: object.KindPod, Namespace: key.Namespace, Name: key.Name}
 }
 
