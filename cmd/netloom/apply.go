@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/backends/builtin"
@@ -46,7 +45,7 @@ with the printed digest; to remove the rows of all missing objects, use --force.
 		},
 	}
 	bindConfig(cmd)
-	hideDaemonFlags(cmd.Flags())
+	showSettings(cmd, "tungsten", "ovn-port-names", "owner", "cluster", "zone-node", "max-delete-fraction", "force")
 	manifests = bindManifests(cmd)
 	strict = bindStrict(cmd)
 	output = bindOutput(cmd, formTable, formJSON, formYAML)
@@ -58,27 +57,6 @@ with the printed digest; to remove the rows of all missing objects, use --force.
 // bindDigest adds the flag that approves the removal of missing objects to a command.
 func bindDigest(cmd *cobra.Command, digest *string) {
 	cmd.Flags().StringVar(digest, "approve", "", "remove the rows of the missing objects with this digest")
-}
-
-// hideDaemonFlags hides the flags that apply does not use from the help. They are still accepted: one file serves all
-// commands.
-func hideDaemonFlags(flags *pflag.FlagSet) {
-	hideRunFlags(flags)
-	hideFlags(flags, "kubeconfig", "kube-context")
-}
-
-// hideRunFlags hides the flags that only a daemon uses from the help.
-func hideRunFlags(flags *pflag.FlagSet) {
-	hideFlags(flags, "listen", "pprof", "min-interval", "drift-interval", "retry-min", "retry-max", "leader-elect", "leader-elect-namespace",
-		"leader-elect-name", "leader-elect-lease-duration", "leader-elect-renew-deadline", "leader-elect-retry-period")
-}
-
-func hideFlags(flags *pflag.FlagSet, names ...string) {
-	for _, name := range names {
-		if f := flags.Lookup(name); f != nil {
-			f.Hidden = true
-		}
-	}
 }
 
 func apply(

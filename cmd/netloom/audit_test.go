@@ -74,25 +74,3 @@ func TestAuditOfNothingCannotTell(t *testing.T) {
 		require.Contains(t, got.errout, "cannot tell")
 	}
 }
-
-// TestExamplesOfHelpRun runs the examples that --help of some commands prints.
-func TestExamplesOfHelpRun(t *testing.T) {
-	root, err := filepath.Abs(filepath.Join("..", ".."))
-	require.NoError(t, err)
-	t.Chdir(t.TempDir())
-	require.NoError(t, os.Symlink(filepath.Join(root, "examples"), "examples"))
-	for _, cmd := range newRoot().Commands() {
-		if cmd.Name() != "lint" && cmd.Name() != "audit" {
-			continue
-		}
-		for line := range strings.Lines(cmd.Example) {
-			command, into, _ := strings.Cut(strings.TrimSpace(line), " > ")
-			got := netloom(t, words(command)[1:]...)
-			require.Contains(t, []int{exitDone, exitDiffers}, got.code, "%s: %s", line, got.errout)
-			require.NotEmpty(t, got.out, line)
-			if into != "" {
-				require.NoError(t, os.WriteFile(into, []byte(got.out), 0o600))
-			}
-		}
-	}
-}

@@ -18,11 +18,15 @@ func newDemo() *cobra.Command {
 		Short: "Run the daemon with example manifests and an embedded database",
 		Long: `Start an in-memory Northbound database with a logical port for every pod of the manifests, run the real daemon on the
 directory, and print the rows that it writes, their source, and which pods can reach which. Then watch the directory: edit
-a manifest to see which rows change. The web page is served at the printed address.
+a manifest to see which rows change. If the directory is empty, wait for manifests. The web page is served at the printed
+address.
 
 With --tungsten, start a simulated Tungsten Fabric controller instead, and print its tags and firewall rules.
 
 No root, cluster, OVN or controller is needed.`,
+		Example: `  netloom demo
+  netloom demo -f ./policies
+  netloom demo --tungsten --once`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			log := logrus.New()
@@ -36,6 +40,7 @@ No root, cluster, OVN or controller is needed.`,
 		},
 	}
 	cmd.Flags().StringVar(&opts.Manifests, "manifests", "", "directory of manifests (default: the examples)")
+	bindDirectory(cmd)
 	cmd.Flags().BoolVar(&opts.Once, "once", false, "print the first state and exit; exit with 1 if a probe has an unexpected result")
 	cmd.Flags().BoolVar(&opts.Tungsten, "tungsten", false, "write to a simulated Tungsten Fabric controller instead of a database")
 	cmd.Flags().StringVar(&opts.Listen, "listen", "", "address for health, metrics and debug endpoints (default: none)")

@@ -18,7 +18,8 @@ func newDeviceSim() *cobra.Command {
 		Long: `Serve the SD-WAN REST API of an OpenWRT device, with its own configuration and the bugs of the real device. Everything is
 kept in memory. When interrupted, print the configuration like "uci export".`,
 		Example: `  netloom device-sim --listen 127.0.0.1:8080 &
-  curl -X POST -d '{"name": "lan", "network": ["net0"]}' http://127.0.0.1:8080/cgi-bin/luci/sdewan/firewall/v1/zones`,
+  curl -H 'Content-Type: application/json' -d '{"name": "lan", "network": ["net0"]}' \
+    http://127.0.0.1:8080/cgi-bin/luci/sdewan/firewall/v1/zones`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			opts.TLS = opts.TLS || caFile != ""

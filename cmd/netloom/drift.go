@@ -23,7 +23,7 @@ Exit with 0 if the database is in sync, with 2 if it is not, with 3 if a manifes
 		Args: cobra.NoArgs,
 	}
 	bindConfig(cmd)
-	hideRunFlags(cmd.Flags())
+	showSettings(cmd, "kubeconfig", "kube-context", "tungsten", "ovn-port-names", "owner", "cluster", "zone-node", "max-delete-fraction", "force")
 	manifests := bindManifests(cmd)
 	output := bindOutput(cmd, "table", "json", "yaml")
 	strict := bindStrict(cmd)

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/netloom/netloom/pkg/tungsten/simulator"
 )
 
 const (
@@ -53,8 +55,14 @@ func TestExitCodes(t *testing.T) {
 	connection := "shop/web-0->shop/db-0:5432"
 	server := database(t)
 	target := []string{"--ovn-nb", server.Addr()}
+	controller := simulator.New(simulator.Options{})
+	t.Cleanup(controller.Close)
+	url, err := controller.Start(t.Context(), "127.0.0.1:0")
+	require.NoError(t, err)
+	tungsten, noTungsten := []string{"--tungsten", url}, []string{"--tungsten", "http://127.0.0.1:1"}
+	daemon := running(t, filepath.Join(exampleDir, "shop"))
 
-	for _, tc := range []struct {
+	rows := []struct {
 		name string
 		args []string
 		want int
@@ -147,10 +155,59 @@ func TestExitCodes(t *testing.T) {
 		{"suggest beside a torn file", []string{"suggest", "-f", broken, connection}, exitCannotTell},
 		{"suggest for nothing", []string{"suggest", "-f", good}, exitFailed},
 
+		{"apply to a controller, planned", append([]string{"apply", "-f", good, "--dry-run"}, tungsten...), exitDiffers},
+		{"plan for a controller", append([]string{"plan", "-f", good}, tungsten...), exitDiffers},
+		{"drift of a controller", append([]string{"drift", "-f", good}, tungsten...), exitDiffers},
+		{"apply to a controller from a torn file", append([]string{"apply", "-f", broken, "--dry-run"}, tungsten...), exitCannotTell},
+		{"plan for a controller from a torn file", append([]string{"plan", "-f", broken}, tungsten...), exitCannotTell},
+		{"drift of a controller from a torn file", append([]string{"drift", "-f", broken}, tungsten...), exitCannotTell},
+		{"drift of a controller, repaired", append([]string{"drift", "-f", good, "--repair"}, tungsten...), exitDone},
+		{"apply to a controller", append([]string{"apply", "-f", good}, tungsten...), exitDone},
+		{"plan for a controller in sync", append([]string{"plan", "-f", good}, tungsten...), exitDone},
+		{"drift of a controller in sync", append([]string{"drift", "-f", good}, tungsten...), exitDone},
+		{"plan for a controller without the pods", append([]string{"plan", "-f", denied}, tungsten...), exitUnprotected},
+		{"drift of a controller without the pods", append([]string{"drift", "-f", denied}, tungsten...), exitUnprotected},
+		{"apply to a controller without the pods", append([]string{"apply", "-f", denied}, tungsten...), exitUnprotected},
+		{"explain an unknown row of a controller", append([]string{"explain", "row", "00000000"}, tungsten...), exitFailed},
+		{"apply to no controller", append([]string{"apply", "-f", good}, noTungsten...), exitFailed},
+		{"plan for no controller", append([]string{"plan", "-f", good}, noTungsten...), exitFailed},
+		{"drift of no controller", append([]string{"drift", "-f", good}, noTungsten...), exitFailed},
+
+		{"plans of a daemon in sync", []string{"plan", "--server", daemon}, exitDone},
+		{"plans of no daemon", []string{"plan", "--server", "127.0.0.1:1"}, exitFailed},
+		{"approve nothing", []string{"approve", "--server", daemon}, exitDone},
+		{"approve what is not missing", []string{"approve", "--server", daemon, "0123456789ab"}, exitFailed},
+
+		{"run with valid settings", append([]string{"run", "-f", dir, "--check-config"}, target...), exitDone},
+		{"run without a target", []string{"run", "-f", dir}, exitFailed},
+		{"run with a file", append([]string{"run", "-f", good}, target...), exitFailed},
+		{"run with standard input", append([]string{"run", "-f", "-"}, target...), exitFailed},
+		{"run with two directories", append([]string{"run", "-f", dir, "-f", dir}, target...), exitFailed},
+		{"run with a directory that does not exist", append([]string{"run", "-f", filepath.Join(dir, "no"), "--listen=", "--debug-listen="}, target...), exitFailed},
+		{"webhook without a certificate", []string{"webhook"}, exitFailed},
+		{"demo", []string{"demo", "--once", "-f", exampleDir}, exitDone},
+		{"demo with a controller", []string{"demo", "--once", "--tungsten", "-f", exampleDir}, exitDone},
+		{"demo of an empty directory", []string{"demo", "--once", "-f", empty}, exitFailed},
+		{"demo of a directory that does not exist", []string{"demo", "-f", filepath.Join(dir, "no")}, exitFailed},
+		{"device-sim at no address", []string{"device-sim", "--listen", "nowhere"}, exitFailed},
+		{"tungsten-sim at no address", []string{"tungsten-sim", "--listen", "nowhere"}, exitFailed},
+
+		{"help", []string{"help", "plan"}, exitDone},
+		{"help with all settings", []string{"plan", "--help-all"}, exitDone},
+		{"completion", []string{"completion", "bash"}, exitDone},
 		{"version", []string{"version"}, exitDone},
 		{"an unknown command", []string{"frobnicate"}, exitFailed},
 		{"an unknown flag", []string{"probe", "--frobnicate"}, exitFailed},
-	} {
+	}
+	missing := map[string]bool{}
+	for _, c := range newRoot().Commands() {
+		missing[c.Name()] = true
+	}
+	for _, tc := range rows {
+		delete(missing, tc.args[0])
+	}
+	require.Empty(t, missing, "every command has a row")
+	for _, tc := range rows {
 		t.Run(tc.name, func(t *testing.T) {
 			got := netloom(t, tc.args...)
 			require.Equal(t, tc.want, got.code, "%s\n%s", got.out, got.errout)

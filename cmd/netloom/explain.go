@@ -58,7 +58,7 @@ service (svc), or an SD-WAN kind such as mwan3rule. To find out which objects a 
 		if err != nil {
 			return err
 		}
-		e, err := inv.Explain(strings.Join(args, "/"), manifests.namespace)
+		e, err := inv.Explain(strings.Join(args, "/"), manifests.scope())
 		if err != nil {
 			return err
 		}

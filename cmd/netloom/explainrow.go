@@ -25,9 +25,7 @@ it. The database contains this information: no manifests are read.`,
 		Args: cobra.ArbitraryArgs,
 	}
 	bindConfig(cmd)
-	hideRunFlags(cmd.Flags())
-	hideFlags(cmd.Flags(), "manifests", "kubeconfig", "kube-context", "cluster", "zone-node", "families", "force", "max-delete-fraction",
-		"services", "endpoints-api")
+	showSettings(cmd, "tungsten", "owner")
 	output := bindOutput(cmd, "table", "json", "yaml")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		var err error

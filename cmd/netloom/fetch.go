@@ -29,8 +29,8 @@ const (
 
 // fetchManifests requests the manifests of a daemon that runs in a cluster, through a port that the API server forwards. It
 // needs permission to create pods/portforward.
-func fetchManifests(ctx context.Context, kubeconfig, contextName string) ([]byte, error) {
-	config, err := kube.Config(kubeconfig, contextName)
+func fetchManifests(ctx context.Context, login kube.Login) ([]byte, error) {
+	config, err := kube.Config(login)
 	if err != nil {
 		return nil, err
 	}

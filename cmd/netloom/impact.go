@@ -22,7 +22,7 @@ For a pull request, -o markdown prints a comment, and --fail-on says which chang
 
 Exit with 0 if no verdict changes, with 2 if some do, with 3 if there is no pod to compare or the manifests have problems, and
 with 1 on an error.`,
-		Example: `  netloom impact -f examples --without networkpolicy/shop/db-from-api
+		Example: `  netloom impact -f examples --without networkpolicy/shop/db
   netloom impact -f policies --with changed.yaml
   netloom impact --from main/policies --to branch/policies -o json
   netloom impact --from main/policies --to branch/policies -o markdown --fail-on opened`,
@@ -102,6 +102,9 @@ func bindStates(cmd *cobra.Command) *statesFlag {
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.with, "with", nil, "file or directory with objects to replace or add; may be repeated")
 	flags.StringArrayVar(&f.without, "without", nil, "object to remove, such as networkpolicy/shop/db; may be repeated")
+	_ = cmd.RegisterFlagCompletionFunc("without", func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+		return startingWith(typed, f.manifests.policyNames(cmd)), cobra.ShellCompDirectiveNoFileComp
+	})
 	flags.StringVar(&f.from, "from", "", "directory or file with the first state, instead of -f")
 	flags.StringVar(&f.to, "to", "", "directory or file with the second state")
 	return f

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 )
 
 // interruptible runs a command line until it ends or a signal ends it, and returns the exit code. A command that answers ends at
@@ -30,17 +31,30 @@ func interruptible(ctx context.Context, args []string) int {
 		if !running {
 			return codeOfSignal(got)
 		}
+		return untilSecond(ended, signals, got)
+	}
+}
+
+// untilSecond waits for the end of a command that a signal has stopped, or for a second signal.
+func untilSecond(ended <-chan int, signals <-chan os.Signal, first os.Signal) int {
+	began := time.Now()
+	for {
 		select {
 		case code := <-ended:
-			if code == exitDone && got == os.Interrupt {
+			if code == exitDone && first == os.Interrupt {
 				return exitInterrupted
 			}
 			return code
 		case again := <-signals:
-			return codeOfSignal(again)
+			if time.Since(began) >= oneSignal {
+				return codeOfSignal(again)
+			}
 		}
 	}
 }
+
+// oneSignal is how far apart two signals are that count as two: timeout(1) and some wrappers send one to the process and to its group.
+const oneSignal = 500 * time.Millisecond
 
 func codeOfSignal(s os.Signal) int {
 	if s == os.Interrupt {

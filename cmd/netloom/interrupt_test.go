@@ -6,6 +6,8 @@ import (
 	"os/exec"
 	"syscall"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -48,4 +50,21 @@ func TestSignalsEndCommands(t *testing.T) {
 			require.Equal(t, tc.want, p.ProcessState.ExitCode())
 		})
 	}
+}
+
+// TestASignalThatComesTwiceIsOne sends what timeout(1) sends: a signal to the process, and at once another to its group.
+func TestASignalThatComesTwiceIsOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ended, signals, code := make(chan int), make(chan os.Signal), make(chan int, 1)
+		go func() { code <- untilSecond(ended, signals, os.Interrupt) }()
+		signals <- os.Interrupt
+		ended <- exitDone
+		require.Equal(t, exitInterrupted, <-code)
+
+		go func() { code <- untilSecond(ended, signals, os.Interrupt) }()
+		synctest.Wait()
+		time.Sleep(oneSignal)
+		signals <- syscall.SIGTERM
+		require.Equal(t, exitTerminated, <-code, "the second of two ends at once")
+	})
 }

@@ -30,7 +30,8 @@ func newLint() *cobra.Command {
 		Short: "Find probable mistakes in policies",
 		Long: `Find probable mistakes in NetworkPolicies and cluster-wide policies: selectors that match nothing, unknown port names, isolation
 without DNS, policies and rules that others make redundant, pods that no policy isolates, and more; --rules lists them. Each
-finding has its file and line, and a suggestion where a label is misspelled. -o wide also shows what to do about it.
+finding has its file and line, and a suggestion where a label is misspelled. -o wide also shows what to do about it, and -o
+name prints only the objects with findings.
 
 To accept a finding, write a comment on the line or above it, or above the first line for the whole object. A reason is required:
 
@@ -48,7 +49,7 @@ pods to judge by or the manifests have problems, and with 1 on an error.`,
 		Args: cobra.ArbitraryArgs,
 	}
 	manifests := bindSources(cmd)
-	output := bindOutput(cmd, formTable, formWide, formJSON, formYAML, formSARIF)
+	output := bindOutput(cmd, formTable, formWide, formName, formJSON, formYAML, formSARIF)
 	flags := cmd.Flags()
 	flags.StringArrayVar(&opts.skip, "skip", nil, "rule not to look for; may be repeated")
 	flags.StringVar(&opts.failOn, "fail-on", lint.Warning.String(), "exit with 2 from this severity on: info, warning, error or never")
@@ -104,6 +105,14 @@ func runLint(cmd *cobra.Command, manifests *manifestsFlag, form string, o *lintO
 	switch form {
 	case formTable, formWide:
 		_, err = fmt.Fprint(out, lintText(&report, form == formWide, paletteFor(out)))
+	case formName:
+		var found []string
+		for i := range report.Findings {
+			if f := &report.Findings[i]; f.Ignored == "" {
+				found = append(found, f.Ref.Path())
+			}
+		}
+		err = printNames(out, found)
 	case formSARIF:
 		err = printJSON(out, sarifOfLint(report.Findings))
 	default:

@@ -18,6 +18,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/netloom/netloom/pkg/daemon"
+	"github.com/netloom/netloom/pkg/source"
+	"github.com/netloom/netloom/pkg/source/kube"
 )
 
 // pluginPrefix is the prefix of binaries that kubectl runs as plugins.
@@ -30,7 +32,10 @@ const autoServer = "auto"
 const fetchWait = 30 * time.Second
 
 // liveFlag is a cluster in place of manifests.
-type liveFlag struct{ server, kubeconfig, context string }
+type liveFlag struct {
+	server, kubeconfig, context, as string
+	asGroups                        []string
+}
 
 // bindLive adds the flags that select a running daemon or a cluster to a command.
 func (f *liveFlag) bindLive(cmd *cobra.Command) {
@@ -38,6 +43,8 @@ func (f *liveFlag) bindLive(cmd *cobra.Command) {
 	flags.StringVar(&f.server, "server", "", "read objects from a running daemon at its debug-listen address; auto finds the daemon in the cluster of --kubeconfig")
 	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig file of a cluster to read instead of manifests (default KUBECONFIG; as a kubectl plugin, also ~/.kube/config)")
 	flags.StringVar(&f.context, "context", "", "context of the kubeconfig file; default: the current context")
+	flags.StringVar(&f.as, "as", "", "user to read the cluster as, which your own user must be allowed to impersonate")
+	flags.StringArrayVar(&f.asGroups, "as-group", nil, "group to read the cluster as, with --as; may be repeated")
 }
 
 // isPlugin reports whether netloom runs as a kubectl plugin.
@@ -89,9 +96,11 @@ func (f *liveFlag) fetch(cmd *cobra.Command) ([]byte, error) {
 		log := logrus.New()
 		log.SetOutput(cmd.ErrOrStderr())
 		log.SetLevel(logrus.WarnLevel)
-		return daemon.ManifestsOnce(ctx, daemon.Options{Kubeconfig: f.file(), KubeContext: f.context}, log)
+		return daemon.ManifestsOnce(ctx, daemon.Options{
+			Kubeconfig: f.file(), KubeContext: f.context, As: f.as, AsGroups: f.asGroups, Read: source.Options{Questions: true},
+		}, log)
 	case autoServer:
-		return fetchManifests(ctx, f.file(), f.context)
+		return fetchManifests(ctx, kube.Login{Kubeconfig: f.file(), Context: f.context, As: f.as, AsGroups: f.asGroups})
 	}
 	return f.get(ctx, "/debug/manifests")
 }

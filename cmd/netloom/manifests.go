@@ -18,10 +18,11 @@ import (
 
 // manifestsFlag selects the manifests for a question.
 type manifestsFlag struct {
-	paths     []string
-	kustomize []string
-	ignore    []string
-	namespace string
+	paths      []string
+	kustomize  []string
+	ignore     []string
+	namespace  string
+	everywhere bool // names without a namespace select in all of them
 	liveFlag
 	stdin   []byte // once read
 	fetched []byte // of a daemon or a cluster, once requested
@@ -37,6 +38,9 @@ func bindManifests(cmd *cobra.Command) *manifestsFlag {
 	flags.StringArrayVarP(&f.kustomize, "kustomize", "k", nil, "directory with a kustomization to build; may be repeated")
 	flags.StringArrayVar(&f.ignore, "ignore", nil, "pattern of files not to read, or a kind that answers need not include; may be repeated")
 	flags.StringVarP(&f.namespace, "namespace", "n", "", "namespace of objects and names without one")
+	_ = cmd.RegisterFlagCompletionFunc("namespace", func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+		return startingWith(typed, f.namespaces(cmd)), cobra.ShellCompDirectiveNoFileComp
+	})
 	_ = cmd.MarkFlagFilename("filename", "yaml", "yml", "json") // it fails only for a flag that does not exist
 	_ = cmd.MarkFlagDirname("kustomize")
 	return f
@@ -47,7 +51,17 @@ func bindSources(cmd *cobra.Command) *manifestsFlag {
 	f := bindManifests(cmd)
 	f.bindLive(cmd)
 	refuseZone(cmd)
+	cmd.Flags().BoolVarP(&f.everywhere, "all-namespaces", "A", false, "names without a namespace select in all namespaces")
+	cmd.MarkFlagsMutuallyExclusive("namespace", "all-namespaces")
 	return f
+}
+
+// scope is the namespace of names without one, for questions.
+func (f *manifestsFlag) scope() string {
+	if f.everywhere {
+		return query.AllNamespaces
+	}
+	return f.namespace
 }
 
 // fromFiles reports whether files are selected.
@@ -203,6 +217,26 @@ func (f *manifestsFlag) quietly(cmd *cobra.Command) *query.Inventory {
 		return nil
 	}
 	return query.NewInventory(state)
+}
+
+// namespaces lists those with a pod or a NetworkPolicy, for shell completion.
+func (f *manifestsFlag) namespaces(cmd *cobra.Command) []string {
+	var all []string
+	for _, name := range f.names(cmd, query.KindPod, query.KindPod) {
+		namespace, _, _ := strings.Cut(name, "/")
+		all = append(all, namespace)
+	}
+	for _, name := range f.names(cmd, query.KindPolicy, query.KindPolicy) {
+		namespace, _, _ := strings.Cut(name, "/")
+		all = append(all, namespace)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// policyNames lists the policies, each with its kind, for shell completion.
+func (f *manifestsFlag) policyNames(cmd *cobra.Command) []string {
+	return f.names(cmd, "", append(query.ClusterPolicyKinds(), query.KindPolicy)...)
 }
 
 // names lists the completions: the objects of some kinds in the manifests on the command line so far, each with its kind.

@@ -21,6 +21,7 @@ const answerVersion = "cli.netloom.io/v1alpha1"
 const (
 	formTable = "table"
 	formWide  = "wide"
+	formName  = "name"
 	formJSON  = "json"
 	formYAML  = "yaml"
 
@@ -90,6 +91,19 @@ func printData(w io.Writer, form, kind string, answer any) error {
 		}
 	}
 	_, err = w.Write(text)
+	return err
+}
+
+// printNames prints objects, which are named like NetworkPolicy/shop/db, as arguments of explain and impact, each once.
+func printNames(w io.Writer, objects []string) error {
+	names := make([]string, 0, len(objects))
+	for _, o := range objects {
+		if kind, rest, ok := strings.Cut(o, "/"); ok {
+			names = append(names, strings.ToLower(kind)+"/"+rest+"\n")
+		}
+	}
+	slices.Sort(names)
+	_, err := io.WriteString(w, strings.Join(slices.Compact(names), ""))
 	return err
 }
 

@@ -40,7 +40,7 @@ Exit with 0 if there is nothing to write, with 2 if there is, with 3 if the mani
 		Args: cobra.NoArgs,
 	}
 	bindConfig(cmd)
-	hideRunFlags(cmd.Flags())
+	showSettings(cmd, "kubeconfig", "kube-context", "tungsten", "ovn-port-names", "owner", "cluster", "zone-node")
 	states := bindStates(cmd)
 	output := bindOutput(cmd, "table", "json", "yaml")
 	strict := bindStrict(cmd)

@@ -32,7 +32,8 @@ pattern such as 'web-*' or a selector such as 'app=web', and NAMESPACE may be '*
 udp/53, sctp/9999, icmp, or tcp/NAME for a named port of the destination. Quote the probe because of the shell, or use
 --from, --to and --port.
 
--o wide also shows the OVN rows that decide, for use with "explain row"; JSON and YAML always include them.
+-o wide also shows the OVN rows that decide, for use with "explain row"; JSON and YAML always include them. -o name prints only
+the policies that decide.
 
 Exit with 0 if everything is allowed, with 2 if something is not, with 3 if the manifests have problems, and with 1 on an
 error. With --expect, exit with 0 if every verdict is the expected one.`,
@@ -42,7 +43,7 @@ error. With --expect, exit with 0 if every verdict is the expected one.`,
 		Args: cobra.ArbitraryArgs,
 	}
 	manifests := bindSources(cmd)
-	output := bindOutput(cmd, "table", "wide", "json", "yaml")
+	output := bindOutput(cmd, formTable, formWide, formName, formJSON, formYAML)
 	flags := cmd.Flags()
 	flags.StringVar(&opts.where.Node, "node", "", "node where connections from outside enter the network")
 	flags.StringVar(&opts.where.Network, "network", "", "logical network of the connection (default: that of the Service, or the default network)")
@@ -54,6 +55,7 @@ error. With --expect, exit with 0 if every verdict is the expected one.`,
 	completeObjects(cmd, manifests, "from", query.KindPod)
 	completeObjects(cmd, manifests, "to", query.KindPod, query.KindService, query.KindNode)
 	completeObjects(cmd, manifests, "node", query.KindNode)
+	cmd.ValidArgsFunction = completeConnection(manifests)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		questions, err := opts.questions(args)
 		if err := errors.Join(err, output.check()); err != nil {
@@ -63,7 +65,7 @@ error. With --expect, exit with 0 if every verdict is the expected one.`,
 		if err != nil {
 			return err
 		}
-		opts.where.Namespace = manifests.namespace
+		opts.where.Namespace = manifests.scope()
 		return worst(probe(cmd, inv, questions, opts, output.form), certain(&state))
 	}
 	return cmd
@@ -77,6 +79,21 @@ func completeObjects(cmd *cobra.Command, manifests *manifestsFlag, flag string, 
 			names := startingWith(typed, manifests.names(cmd, kinds[0], kinds...))
 			return names, cobra.ShellCompDirectiveNoFileComp
 		})
+}
+
+// completeConnection completes each end of a connection such as shop/web-0->shop/db-0.
+func completeConnection(manifests *manifestsFlag) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+		kinds, head, end := []query.Kind{query.KindPod}, "", typed
+		if from, to, ok := strings.Cut(typed, "->"); ok {
+			kinds, head, end = append(kinds, query.KindService, query.KindNode), from+"->", to
+		}
+		names := startingWith(end, manifests.names(cmd, kinds[0], kinds...))
+		for i := range names {
+			names[i] = head + names[i]
+		}
+		return names, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	}
 }
 
 // questions reads the questions, and reports all errors in them.
@@ -114,7 +131,7 @@ func probe(cmd *cobra.Command, inv *query.Inventory, questions []query.Question,
 		Answers []query.Answer `json:"answers"`
 	}
 	where := o.where
-	if form != "table" {
+	if form != formTable && form != formName {
 		var err error
 		if where.Rows, err = rowNamer(inv); err != nil {
 			return err
@@ -139,11 +156,16 @@ func probe(cmd *cobra.Command, inv *query.Inventory, questions []query.Question,
 		}
 	}
 	out := cmd.OutOrStdout()
-	if form != "table" && form != "wide" {
-		if err := printData(out, form, "Probe", report); err != nil {
-			return err
-		}
-	} else if _, err := fmt.Fprint(out, answersText(report.Answers, paletteFor(out))); err != nil {
+	var err error
+	switch form {
+	case formTable, formWide:
+		_, err = fmt.Fprint(out, answersText(report.Answers, paletteFor(out)))
+	case formName:
+		err = printNames(out, decidingPolicies(report.Answers))
+	default:
+		err = printData(out, form, "Probe", report)
+	}
+	if err != nil {
 		return err
 	}
 	switch {
@@ -154,6 +176,41 @@ func probe(cmd *cobra.Command, inv *query.Inventory, questions []query.Question,
 	default:
 		return &exitError{exitDiffers, fmt.Sprintf("%d of %d verdicts are not %s", others, len(report.Answers), o.expect)}
 	}
+}
+
+// decidingPolicies lists the policies that allow or deny what answers are about.
+func decidingPolicies(answers []query.Answer) []string {
+	var out []string
+	add := func(sides ...*query.Side) {
+		for _, s := range sides {
+			if s == nil {
+				continue
+			}
+			rules := s.AllowedBy
+			if len(rules) == 0 {
+				rules = s.DeniedBy
+			}
+			for _, r := range rules {
+				out = append(out, r.Policy)
+			}
+			if len(rules) == 0 {
+				out = append(out, s.IsolatedBy...)
+			}
+		}
+	}
+	for i := range answers {
+		for k := range answers[i].Flows {
+			f := &answers[i].Flows[k]
+			add(f.Egress, f.Ingress)
+			if f.Service == nil {
+				continue
+			}
+			for n := range f.Service.Choices {
+				add(f.Service.Choices[n].Egress, f.Service.Choices[n].Ingress)
+			}
+		}
+	}
+	return out
 }
 
 // answersText formats answers.

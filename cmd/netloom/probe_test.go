@@ -77,7 +77,7 @@ func TestProbe(t *testing.T) {
 			exitFailed, nil,
 			"netloom: \"shop/web-\": expected SRC->DST:tcp/80; quote it because of the shell\n" +
 				"--from, --to and --port must be used together\n--expect: \"maybe\": expected allow, deny or refuse\n" +
-				"--output: \"xml\": expected table, wide, json or yaml\n",
+				"--output: \"xml\": expected table, wide, name, json or yaml\n",
 		},
 		{"nothing asked", nil, exitFailed, nil, "netloom: expected a connection, such as 'shop/web-0->shop/db-0:tcp/5432'\n"},
 	} {

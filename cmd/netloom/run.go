@@ -31,7 +31,7 @@ With --leader-elect, several replicas can run for one cluster: the leader has a 
 Settings come from flags, NETLOOM_… environment variables and a file; docs/config.md lists them.`,
 		Example: `  netloom run --ovn-nb tcp:10.0.0.1:6641,tcp:10.0.0.2:6641,tcp:10.0.0.3:6641      # in a cluster
   netloom run --kubeconfig ~/.kube/config --ovn-nb unix:/var/run/ovn/ovnnb_db.sock
-  netloom run --manifests ./policies --ovn-nb embedded                            # without a cluster or OVN
+  netloom run -f ./policies --ovn-nb embedded                                     # without a cluster or OVN
   netloom run --tungsten http://10.0.0.1:8082,http://10.0.0.2:8082
   netloom run --sdewan                                                            # only SD-WAN`,
 		Args: cobra.NoArgs,
@@ -51,6 +51,7 @@ Settings come from flags, NETLOOM_… environment variables and a file; docs/con
 		},
 	}
 	bindConfig(cmd)
+	bindDirectory(cmd)
 	cmd.Flags().BoolVar(&printConfig, "print-config", false, "print every setting and where it came from, and exit")
 	cmd.Flags().BoolVar(&checkConfig, "check-config", false, "check the settings, and exit")
 	return cmd

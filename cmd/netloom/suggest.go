@@ -49,6 +49,7 @@ NetworkPolicy can allow a connection, with 3 if the manifests have problems, and
 	flags.StringArrayVar(&opts.logs, "log", nil, "log of ovn-controller, or - for standard input; may be repeated")
 	flags.DurationVar(&opts.last, "last", time.Hour, "how far back from the newest line of the log")
 	flags.BoolVar(&opts.beyond, "beyond", false, "write the policies even if they open or close more than asked")
+	cmd.ValidArgsFunction = completeConnection(manifests)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		err := output.check()
 		if len(args)+len(opts.logs) == 0 {
@@ -67,7 +68,7 @@ func (o *suggestOptions) run(cmd *cobra.Command, manifests *manifestsFlag, args 
 	if err != nil {
 		return err
 	}
-	wanted, err := o.connections(cmd, inv, manifests.namespace, args)
+	wanted, err := o.connections(cmd, inv, manifests.scope(), args)
 	if err != nil {
 		return err
 	}

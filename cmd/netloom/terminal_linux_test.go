@@ -23,6 +23,12 @@ func onTerminal(t *testing.T, args ...string) (int, string) {
 // untilSeen is onTerminal, and calls a function once a text is seen there.
 func untilSeen(t *testing.T, text string, then func(), args ...string) (int, string) {
 	t.Helper()
+	return untilSeenIn(t.Context(), t, text, then, args...)
+}
+
+// untilSeenIn is untilSeen for a command that also ends with ctx.
+func untilSeenIn(ctx context.Context, t *testing.T, text string, then func(), args ...string) (int, string) {
+	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
 	if err != nil {
 		t.Skip("this system has no terminals:", err)
@@ -54,7 +60,7 @@ func untilSeen(t *testing.T, text string, then func(), args ...string) (int, str
 	}()
 	out, errout := os.Stdout, os.Stderr
 	os.Stdout, os.Stderr = terminal, terminal
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	code := run(ctx, args)
 	os.Stdout, os.Stderr = out, errout
@@ -112,4 +118,16 @@ func TestLongOperationsShowProgress(t *testing.T) {
 			require.Contains(t, seen, name+" … 1s")
 		})
 	}
+}
+
+// TestAnUnreachableDatabaseIsNamed asks one at which nothing listens.
+func TestAnUnreachableDatabaseIsNamed(t *testing.T) {
+	t.Setenv("NO_COLOR", "1")
+	nowhere := "unix:" + filepath.Join(t.TempDir(), "nb")
+	ctx, giveUp := context.WithCancel(t.Context())
+	defer giveUp()
+	code, seen := untilSeenIn(ctx, t, "cannot use OVSDB server", giveUp, "plan", "-f", exampleDir, "--ovn-nb", nowhere)
+	require.Equal(t, exitFailed, code)
+	require.Contains(t, seen, nowhere)
+	require.NotContains(t, seen, `{"`, "on a terminal there is text, not JSON")
 }

@@ -28,7 +28,7 @@ func newTranslate() *cobra.Command {
 		Short: "Show what manifests mean, and their problems",
 		Long: `Show what manifests mean for the network: the pods that each policy isolates and what its rules allow, the endpoints behind
 the addresses of each Service, the SD-WAN devices and their configuration, and every problem with its file and line. For the
-CI of a repository of policies, -o sarif and -o junit report only the problems. Secrets in resources are never shown.
+CI of a repository of policies, -o sarif and -o junit report only the problems, and -o name lists what is translated. Secrets in resources are never shown.
 
 Exit with 0 if there are no problems, with 3 if there are or if there is nothing to translate, and with 1 on an error.`,
 		Example: `  netloom translate -f policies
@@ -37,7 +37,7 @@ Exit with 0 if there are no problems, with 3 if there are or if there is nothing
 		Args: cobra.ArbitraryArgs,
 	}
 	manifests := bindSources(cmd)
-	output := bindOutput(cmd, "table", "yaml", "json", "sarif", "junit")
+	output := bindOutput(cmd, formTable, formName, formYAML, formJSON, formSARIF, "junit")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := output.check(); err != nil {
 			return err
@@ -75,6 +75,15 @@ func printTranslation(w io.Writer, form, path string, t *translation, pods int) 
 		return err
 	case "sarif":
 		return printJSON(w, sarifOf(t.Problems))
+	case formName:
+		var names []string
+		for i := range t.Intents.Policies {
+			names = append(names, t.Intents.Policies[i].Origin)
+		}
+		for i := range t.Intents.LoadBalancers {
+			names = append(names, t.Intents.LoadBalancers[i].Origin)
+		}
+		return printNames(w, names)
 	case "junit":
 		return writeJUnit(w, []junitSuite{suiteOfProblems(path, t.Problems)})
 	case "yaml", "json":

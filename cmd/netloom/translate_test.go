@@ -34,7 +34,7 @@ func TestTranslate(t *testing.T) {
 	got = netloom(t, "translate", "-f", filepath.Join(t.TempDir(), "none"))
 	require.Equal(t, exitFailed, got.code)
 	got = netloom(t, "translate", "-f", exampleDir, "-o", "xml")
-	require.Equal(t, "netloom: --output: \"xml\": expected table, yaml, json, sarif or junit\n", got.errout)
+	require.Equal(t, "netloom: --output: \"xml\": expected table, name, yaml, json, sarif or junit\n", got.errout)
 }
 
 const sdwanDir = "../../deploy/examples/sdwan"

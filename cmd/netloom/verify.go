@@ -12,7 +12,6 @@ import (
 
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/netloom/netloom/backends/builtin"
 	"github.com/netloom/netloom/backends/ovn"
@@ -52,8 +51,8 @@ and no difference was found, and with 1 on an error.`,
 		Args: cobra.NoArgs,
 	}
 	bindConfig(cmd)
+	showSettings(cmd, "kubeconfig", "kube-context", "listen", "log-format")
 	flags := cmd.Flags()
-	flags.VisitAll(func(f *pflag.Flag) { f.Hidden = !shownByVerify(f.Name) })
 	v.manifests, v.output = bindManifests(cmd), bindOutput(cmd, formTable, formJSON, formYAML)
 	v.manifests.real = true // a database knows nothing of what is made up
 	flags.StringVar(&v.dump, "nb-dump", "", "file to read instead of a database: the output of ovsdb-client dump -f json, or ovsdb-client backup")
@@ -62,15 +61,6 @@ and no difference was found, and with 1 on an error.`,
 	_ = cmd.MarkFlagFilename("nb-dump")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return v.run(cmd) }
 	return cmd
-}
-
-// shownByVerify reports whether --help lists a setting.
-func shownByVerify(name string) bool {
-	switch name {
-	case "kubeconfig", "context", "kube-context", "listen", "ovn-nb", "ovn-ca-cert", "ovn-cert", "ovn-key", "ovn-server-name", "log-level", "log-format":
-		return true
-	}
-	return false
 }
 
 // verifier is the flags of verify, and what it reads.

@@ -54,7 +54,7 @@ func newSource(opts *Options, log logrus.FieldLogger) (source.Source, *clients, 
 		}
 		return directory, nil, nil
 	}
-	config, err := kube.Config(opts.Kubeconfig, opts.KubeContext)
+	config, err := kube.Config(opts.login())
 	if err != nil {
 		return nil, nil, err
 	}

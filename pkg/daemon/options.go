@@ -8,16 +8,19 @@ import (
 	"github.com/netloom/netloom/pkg/reconcile"
 	"github.com/netloom/netloom/pkg/serving"
 	"github.com/netloom/netloom/pkg/source"
+	"github.com/netloom/netloom/pkg/source/kube"
 	"github.com/netloom/netloom/translator"
 	resources "github.com/netloom/netloom/translator/sdwan"
 )
 
 // Options configures what a daemon reads, writes and serves.
 type Options struct {
-	Source      source.Source  // what to read; nil is what the next four select
+	Source      source.Source  // what to read; nil is what the next six select
 	Manifests   string         // directory of manifests; "" reads from Kubernetes
 	Kubeconfig  string         // "" is the cluster that the process runs in
 	KubeContext string         // "" is the current context
+	As          string         // user to act as; "" is that of the context
+	AsGroups    []string       // and its groups
 	Read        source.Options // which kinds are read
 	MaxManifest int64          // bytes of a file of manifests; 0 is manifest.DefaultMaxFile
 
@@ -52,4 +55,9 @@ func (o *Options) translation() translator.Options {
 	return translator.Options{Cluster: o.Cluster, Families: o.Families, Node: o.Node, SDWAN: resources.Options{
 		ClusterWide: o.SDWAN.ClusterWide, ServiceRules: rules, ServicePurpose: o.SDWAN.ServicePurpose,
 	}}
+}
+
+// login is how to connect to the Kubernetes API.
+func (o *Options) login() kube.Login {
+	return kube.Login{Kubeconfig: o.Kubeconfig, Context: o.KubeContext, As: o.As, AsGroups: o.AsGroups}
 }

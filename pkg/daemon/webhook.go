@@ -216,7 +216,7 @@ func (a *admission) gatherers() []prometheus.Gatherer {
 // RunWebhook answers the admission reviews of a cluster until ctx ends, and does nothing else. Without a kubeconfig it uses
 // the cluster that the process runs in.
 func RunWebhook(ctx context.Context, kubeconfig, kubeContext string, opts Webhook, log logrus.FieldLogger) error {
-	config, err := kube.Config(kubeconfig, kubeContext)
+	config, err := kube.Config(kube.Login{Kubeconfig: kubeconfig, Context: kubeContext})
 	if err != nil {
 		return err
 	}

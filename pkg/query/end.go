@@ -35,6 +35,10 @@ type end struct {
 // selector such as app=web; NAMESPACE may be *. These select every matching pod, at least one. The namespace of Services and workloads
 // may be left out if only one has the name.
 func (inv *Inventory) ends(text, namespace string) ([]end, error) {
+	everywhere := namespace == AllNamespaces
+	if everywhere {
+		namespace = ""
+	}
 	if a, err := netip.ParseAddr(strings.Trim(text, "[]")); err == nil {
 		return []end{inv.address(a.Unmap().WithZone(""))}, nil
 	}
@@ -59,7 +63,7 @@ func (inv *Inventory) ends(text, namespace string) ([]end, error) {
 	}
 	kind, rest := KindPod, text
 	if word, after, ok := strings.Cut(text, "/"); ok {
-		if k, known := kindOf(word); known && (strings.Contains(after, "/") || k == KindNode || k.objectKind() != "" || namespace != "") {
+		if k, known := kindOf(word); known && (strings.Contains(after, "/") || k == KindNode || k.objectKind() != "" || namespace != "" || everywhere) {
 			kind, rest = k, after
 		}
 	}
@@ -71,6 +75,9 @@ func (inv *Inventory) ends(text, namespace string) ([]end, error) {
 		return nil, fmt.Errorf("%s: a policy cannot be an end of a connection: expected a pod, a Service, a node or an address", text)
 	}
 	if !strings.Contains(rest, "/") {
+		if everywhere {
+			return inv.podsLike(AllNamespaces + "/" + rest)
+		}
 		if namespace == "" {
 			return nil, fmt.Errorf("%q: expected NAMESPACE/NAME, node/NAME, svc/NAMESPACE/NAME or an address%s",
 				text, nearOnly(text, inv.Names(KindPod)))
@@ -103,19 +110,28 @@ func (inv *Inventory) hasNamespace(name string) bool { return inv.namespaces[nam
 // onlyService completes the name of a Service, with an optional port, with the only namespace that has one.
 func (inv *Inventory) onlyService(text string) (string, error) {
 	name, _, _ := strings.Cut(text, ":")
+	namespace, err := inv.onlyNamespace(KindService, name)
+	if err != nil {
+		return "", inv.orUnknown(err)
+	}
+	return namespace + "/" + text, nil
+}
+
+// onlyNamespace is the only namespace with an object of a kind and name.
+func (inv *Inventory) onlyNamespace(kind Kind, name string) (string, error) {
 	var found []string
-	for _, full := range inv.Names(KindService) {
+	for _, full := range inv.Names(kind) {
 		if namespace, short, _ := strings.Cut(full, "/"); short == name {
 			found = append(found, namespace)
 		}
 	}
 	switch len(found) {
 	case 0:
-		return "", inv.orUnknown(notFound(KindService, name, inv.Names(KindService)))
+		return "", notFound(kind, name, inv.Names(kind))
 	case 1:
-		return found[0] + "/" + text, nil
+		return found[0], nil
 	default:
-		return "", fmt.Errorf("svc/%s: expected a namespace: there is one in %s", name, joinAnd(found))
+		return "", fmt.Errorf("%s %s: expected a namespace: there is one in %s", kind, name, joinAnd(found))
 	}
 }
 

@@ -34,6 +34,15 @@ func (inv *Inventory) Explain(text, namespace string) (Explanation, error) {
 
 func (inv *Inventory) explain(text, namespace string) (Explanation, error) {
 	parts := strings.Split(text, "/")
+	if namespace == AllNamespaces {
+		namespace = ""
+		if kind, ok := kindOf(parts[0]); ok && len(parts) == 2 && kind != KindNode && kind.objectKind() == "" {
+			var err error
+			if namespace, err = inv.onlyNamespace(kind, parts[1]); err != nil {
+				return Explanation{}, err
+			}
+		}
+	}
 	if kind, ok := kindOf(parts[0]); ok && kind.objectKind() != "" && len(parts) == 2 {
 		if !inv.cluster[kind.objectKind()][parts[1]] {
 			return Explanation{}, notFound(kind, parts[1], inv.Names(kind))

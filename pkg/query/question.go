@@ -25,7 +25,7 @@ func (q Question) String() string {
 
 // Where completes the texts of a question.
 type Where struct {
-	Namespace string // default for pods and services; "" requires one
+	Namespace string // default for pods and services; "" requires one, and AllNamespaces looks in all
 	// Node is where connections from outside enter the network, if the choice of a service's endpoint depends on it; ""
 	// is unknown.
 	Node    string
@@ -33,6 +33,9 @@ type Where struct {
 	// Rows returns the rows of a data plane that decide. Nil returns none.
 	Rows RowNamer
 }
+
+// AllNamespaces as the default for names without a namespace looks for them in all namespaces.
+const AllNamespaces = "*"
 
 // withPort matches a destination with its port after a colon or a space.
 var withPort = regexp.MustCompile(`^(.*\S)(?:\s*:\s*|\s+)((?:(?i:tcp|udp|sctp)/[\w-]+)|(?i:icmp))$`)

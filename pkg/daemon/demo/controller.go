@@ -45,7 +45,7 @@ func runController(ctx context.Context, opts Options, dir string, w io.Writer, l
 	defer client.Close()
 	s := &show{
 		w: w, color: opts.Color, dir: dir, daemon: d, target: builtin.Tungsten, changes: make(chan change, 16),
-		published: make(chan struct{}, 1),
+		published: make(chan struct{}, 1), synced: make(chan struct{}, 1),
 	}
 	d.Observe(s)
 	d.OnPublish(func(pipeline.Published) { s.publish() })
@@ -54,7 +54,7 @@ func runController(ctx context.Context, opts Options, dir string, w io.Writer, l
 
 // playController prints the first state of a controller and then every change.
 func (s *show) playController(ctx context.Context, client *api.Client, once bool) error {
-	first, err := s.firstPlan(ctx)
+	first, err := s.firstPlan(ctx, once)
 	if err != nil {
 		return err
 	}
@@ -77,9 +77,7 @@ func (s *show) playController(ctx context.Context, client *api.Client, once bool
 		return nil
 	}
 	s.printf("\n%s Edit a file in %s and see its objects change. Ctrl-C ends.\n", s.bold("Watching."), absolute(s.dir))
-	if page := s.daemon.UIAddress(); page != "" {
-		s.printf("The web page: %s\n", page)
-	}
+	s.printPage()
 	s.printf("The controller: curl '%s/firewall-rules?detail=true'\n", s.daemon.ControllerURLs()[0])
 	return s.follow(ctx)
 }

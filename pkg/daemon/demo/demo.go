@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -75,7 +76,7 @@ func Run(ctx context.Context, opts Options, w io.Writer, log logrus.FieldLogger)
 	}
 	s := &show{
 		w: w, color: opts.Color, dir: dir, client: client, daemon: d, target: builtin.OVN, podPorts: newPodPorts(), changes: make(chan change, 16),
-		published: make(chan struct{}, 1),
+		published: make(chan struct{}, 1), synced: make(chan struct{}, 1),
 	}
 	d.Observe(s)
 	d.OnPublish(func(p pipeline.Published) {
@@ -107,23 +108,22 @@ func run(ctx context.Context, beside []func(context.Context) error, play func(co
 	played := make(chan error, 1)
 	go func() { played <- play(ctx) }()
 
-	var err error
+	var faults []error
 	left := len(beside)
 	select {
-	case err = <-played:
+	case err := <-played:
 		cancel()
-	case err = <-ended:
+		faults = append(faults, err)
+	case err := <-ended:
 		left--
 		cancel()
-		err = errors.Join(err, <-played)
+		faults = append(faults, err, <-played)
 	}
 	for range left {
-		err = errors.Join(err, <-ended)
+		faults = append(faults, <-ended)
 	}
-	if errors.Is(err, context.Canceled) {
-		return nil
-	}
-	return err
+	// Those that were ended are no failure, but must not hide the one that ended them.
+	return errors.Join(slices.DeleteFunc(faults, func(err error) bool { return errors.Is(err, context.Canceled) })...)
 }
 
 // manifests returns the directory to run, a copy of the built-in examples if none is given.

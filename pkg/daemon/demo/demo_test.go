@@ -205,6 +205,30 @@ func TestAnEditIsShownWithItsRows(t *testing.T) {
 	require.NoError(t, stop(), "Ctrl-C is not a failure")
 }
 
+// TestAnEmptyDirectoryWaitsForFiles adds what is awaited.
+func TestAnEmptyDirectoryWaitsForFiles(t *testing.T) {
+	dir, out := t.TempDir(), newScreen()
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- Run(ctx, Options{Manifests: dir}, out, testLog(t)) }()
+	out.await(t, 0, "Waiting for manifests. Add a NetworkPolicy or a Service to "+dir)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "torn.yaml"), []byte("a: [b"), 0o600))
+	out.await(t, 0, "! "+filepath.Join(dir, "torn.yaml"))
+	require.NoError(t, os.CopyFS(dir, examples.Files))
+	out.await(t, 0, "Watching.")
+	require.Equal(t, 1, strings.Count(out.String(), "Waiting"))
+	cancel()
+	require.NoError(t, <-ended)
+}
+
+func TestADirectoryWithoutManifestsFailsOnce(t *testing.T) {
+	dir := t.TempDir()
+	err := Run(t.Context(), Options{Manifests: dir, Once: true}, io.Discard, testLog(t))
+	require.EqualError(t, err, "there is no NetworkPolicy and no Service in "+dir+": nothing was written")
+	err = Run(t.Context(), Options{Manifests: filepath.Join(dir, "none")}, io.Discard, testLog(t))
+	require.ErrorIs(t, err, os.ErrNotExist, "which ends the demo")
+}
+
 func TestTheFirstPlanIsShownThoughWrittenBeforeTheDemoConnected(t *testing.T) {
 	server, err := inmem.NewServer(schema.NB2303())
 	require.NoError(t, err)
@@ -219,7 +243,7 @@ func TestTheFirstPlanIsShownThoughWrittenBeforeTheDemoConnected(t *testing.T) {
 	failed := make(chan error, 1)
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
-		c, err := s.first(ctx)
+		c, err := s.first(ctx, true)
 		got <- c
 		failed <- err
 	}()

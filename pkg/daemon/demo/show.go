@@ -29,6 +29,7 @@ type show struct {
 	cnfs     *cnfs // nil without SD-WAN
 
 	published chan struct{} // there is a new snapshot; only the newest matters
+	synced    chan struct{} // the target is in sync
 	problems  string        // the last printed ones
 }
 
@@ -40,7 +41,7 @@ type change struct {
 
 // play prints the first state and then every change.
 func (s *show) play(ctx context.Context, once bool) error {
-	first, err := s.first(ctx)
+	first, err := s.first(ctx, once)
 	if err != nil {
 		return err
 	}
@@ -71,28 +72,48 @@ func (s *show) play(ctx context.Context, once bool) error {
 	}
 	s.printf("\n%s Edit a file in %s and see its rows change. Ctrl-C ends.\n", s.bold("Watching."), absolute(s.dir))
 	s.cnfs.suggest()
-	if page := s.daemon.UIAddress(); page != "" {
-		s.printf("The web page: %s\n", page)
-	}
+	s.printPage()
 	s.printf("The database: ovn-nbctl --db=%s list ACL\n", strings.Join(s.daemon.DatabaseAddress(), ","))
 	return s.follow(ctx)
 }
 
-// firstPlan waits for the first written plan.
-func (s *show) firstPlan(ctx context.Context) (change, error) {
-	select {
-	case <-ctx.Done():
-		return change{}, ctx.Err()
-	case <-time.After(patience):
-		return change{}, fmt.Errorf("nothing was written within %s: is there a NetworkPolicy or a Service in %s?", patience, s.dir)
-	case c := <-s.changes:
-		return c, nil
+// firstPlan waits for the first written plan. As long as there is nothing to write it waits for files, unless once is set.
+func (s *show) firstPlan(ctx context.Context, once bool) (change, error) {
+	limit, waiting := time.After(patience), false
+	for {
+		select {
+		case <-ctx.Done():
+			return change{}, ctx.Err()
+		case <-limit:
+			return change{}, fmt.Errorf("nothing was written within %s", patience)
+		case c := <-s.changes:
+			return c, nil
+		case <-s.published:
+			s.printProblems()
+		case <-s.synced:
+			if len(s.changes) > 0 || waiting {
+				continue
+			}
+			if once {
+				return change{}, fmt.Errorf("there is no NetworkPolicy and no Service in %s: nothing was written", s.dir)
+			}
+			s.printf("%s Add a NetworkPolicy or a Service to %s and see what is written. Ctrl-C ends.\n", s.bold("Waiting for manifests."), absolute(s.dir))
+			s.printPage()
+			limit, waiting = nil, true
+		}
+	}
+}
+
+// printPage prints where the web page is, if there is one.
+func (s *show) printPage() {
+	if page := s.daemon.UIAddress(); page != "" {
+		s.printf("The web page: %s\n", page)
 	}
 }
 
 // first waits for the first written plan, and for the connection to read the result.
-func (s *show) first(ctx context.Context) (change, error) {
-	c, err := s.firstPlan(ctx)
+func (s *show) first(ctx context.Context, once bool) (change, error) {
+	c, err := s.firstPlan(ctx, once)
 	if err != nil {
 		return change{}, err
 	}
@@ -158,9 +179,12 @@ func (s *show) printProblems() {
 }
 
 // publish has play look at the problems of a new snapshot.
-func (s *show) publish() {
+func (s *show) publish() { wake(s.published) }
+
+// wake sends without waiting: one signal says as much as several.
+func wake(c chan<- struct{}) {
 	select {
-	case s.published <- struct{}{}:
+	case c <- struct{}{}:
 	default:
 	}
 }
@@ -188,7 +212,7 @@ func (s *show) Applied(target string, p *backends.Plan, took time.Duration) {
 	}
 }
 
-// Planned is ignored, as is everything below.
+// Planned is ignored, as is what follows.
 func (s *show) Planned(string, *backends.Plan, time.Duration) {}
 
 // Failed is ignored: the log has it.
@@ -200,5 +224,9 @@ func (s *show) Refused(string, int, int) {}
 // Drift is ignored.
 func (s *show) Drift(string, int) {}
 
-// Converged is ignored.
-func (s *show) Converged(string, intent.Revision, int) {}
+// Converged reports that a target is in sync: what Applied handed over comes first.
+func (s *show) Converged(target string, _ intent.Revision, _ int) {
+	if target == s.target {
+		wake(s.synced)
+	}
+}

@@ -16,10 +16,18 @@ const (
 	clientBurst = 100
 )
 
-// Client connects to the API in a kubeconfig file, by the named context or the current one if contextName is "". Without a
-// file it connects to the cluster it runs in. It fails on an unusable configuration, not on an API that cannot be reached.
-func Client(kubeconfig, contextName string) (kubernetes.Interface, error) {
-	config, err := Config(kubeconfig, contextName)
+// Login is an API, and as whom to use it.
+type Login struct {
+	Kubeconfig string // file; "" is the cluster that the process runs in
+	Context    string // of the file; "" is the current one
+	// As is the user to act as, and AsGroups its groups: the user of the context needs permission to impersonate them. "" is that user.
+	As       string
+	AsGroups []string
+}
+
+// Client connects to an API. It fails on an unusable configuration, not on an API that cannot be reached.
+func Client(login Login) (kubernetes.Interface, error) {
+	config, err := Config(login)
 	if err != nil {
 		return nil, err
 	}
@@ -31,11 +39,12 @@ func Client(kubeconfig, contextName string) (kubernetes.Interface, error) {
 }
 
 // Config returns the configuration of Client, for other clients of the same API.
-func Config(kubeconfig, contextName string) (*rest.Config, error) {
-	config, err := loadConfig(kubeconfig, contextName)
+func Config(login Login) (*rest.Config, error) {
+	config, err := loadConfig(login.Kubeconfig, login.Context)
 	if err != nil {
 		return nil, err
 	}
+	config.Impersonate = rest.ImpersonationConfig{UserName: login.As, Groups: login.AsGroups}
 	config.UserAgent = "netloom/" + version()
 	config.QPS, config.Burst = clientQPS, clientBurst
 	config.ContentType = runtime.ContentTypeProtobuf

@@ -33,7 +33,7 @@ users:
 - {name: someone, user: {token: secret}}
 `), 0o600))
 
-	client, err := Client(path, "here")
+	client, err := Client(Login{Kubeconfig: path, Context: "here"})
 	require.NoError(t, err)
 	_, err = client.CoreV1().Nodes().List(t.Context(), metav1.ListOptions{})
 	require.Error(t, err)
@@ -41,16 +41,16 @@ users:
 	require.Regexp(t, `^netloom/.+`, header.Get("User-Agent"))
 	require.Equal(t, "application/vnd.kubernetes.protobuf,application/json", header.Get("Accept"))
 
-	_, err = Client(path, "elsewhere")
+	_, err = Client(Login{Kubeconfig: path, Context: "elsewhere"})
 	require.ErrorContains(t, err, `context "elsewhere" does not exist`)
-	_, err = Client(path, "")
+	_, err = Client(Login{Kubeconfig: path})
 	require.NoError(t, err, "an API that cannot be reached is no fault of the configuration")
-	_, err = Client(filepath.Join(t.TempDir(), "none"), "")
+	_, err = Client(Login{Kubeconfig: filepath.Join(t.TempDir(), "none")})
 	require.Error(t, err)
 }
 
 func TestNoClusterAround(t *testing.T) {
 	t.Setenv("KUBERNETES_SERVICE_HOST", "")
-	_, err := Client("", "")
+	_, err := Client(Login{})
 	require.ErrorContains(t, err, "connect to the cluster netloom runs in")
 }
