@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"os"
 
 	"github.com/sirupsen/logrus"
@@ -73,7 +74,7 @@ func optionsOf(cfg *configuration) daemon.Options {
 	return daemon.Options{
 		Manifests: cfg.Manifests, Kubeconfig: cfg.Kubeconfig, KubeContext: cfg.KubeContext,
 		Read: source.Options{NoServices: !cfg.Services, Endpoints: source.EndpointsAPI(cfg.EndpointsAPI)}, MaxManifest: cfg.MaxManifestSize,
-		Cluster: cfg.Cluster, Families: cfg.Families, Node: cfg.ZoneNode,
+		Cluster: cfg.Cluster, Peers: peersOf(cfg.Config), Families: cfg.Families, Node: cfg.ZoneNode,
 		Target: cfg.target,
 		Reconcile: reconcile.Options{
 			Target:      "the database",
@@ -88,6 +89,18 @@ func optionsOf(cfg *configuration) daemon.Options {
 			LeaseDuration: cfg.Leader.LeaseDuration, RenewDeadline: cfg.Leader.RenewDeadline, RetryPeriod: cfg.Leader.RetryPeriod,
 		},
 	}
+}
+
+// peersOf converts the settings of other clusters to options of the daemon.
+func peersOf(cfg *config.Config) daemon.Peers {
+	out := daemon.Peers{Kubeconfig: cmp.Or(cfg.Peers.Kubeconfig, cfg.Kubeconfig), Everywhere: cfg.Peers.Selectors == config.PeersSet}
+	for _, p := range cfg.Peers.Clusters {
+		out.Clusters = append(out.Clusters, daemon.Peer{Name: p.Name, Context: p.Place})
+	}
+	for _, p := range cfg.Peers.Manifests {
+		out.Clusters = append(out.Clusters, daemon.Peer{Name: p.Name, Manifests: p.Place})
+	}
+	return out
 }
 
 // servingOptions converts the settings of the HTTP servers to options of the daemon.

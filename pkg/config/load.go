@@ -162,6 +162,7 @@ func (c *Config) contradictions(bad map[string]bool, backends []setting.Group) [
 	if !bad["retry-min"] && c.RetryMax < c.RetryMin {
 		fault("retry-max", fmt.Sprintf("%s is less than retry-min (%s), %s", c.RetryMax, c.origins["retry-min"], c.RetryMin))
 	}
+	c.peerContradictions(bad, fault)
 	c.leaderContradictions(bad, fault)
 	c.servingContradictions(bad, fault)
 	return slices.Concat(faults, c.kubeContradictions(bad), c.webhookContradictions(bad))

@@ -18,7 +18,7 @@ func (c *Config) settings(backends []setting.Group) []setting.Setting {
 	for _, group := range backends {
 		all = append(all, group.Settings...)
 	}
-	return slices.Concat(all, c.loopSettings(), c.leaderSettings(), c.sdwanSettings(), c.feedbackSettings(), c.webhookSettings(),
+	return slices.Concat(all, c.peerSettings(), c.loopSettings(), c.leaderSettings(), c.sdwanSettings(), c.feedbackSettings(), c.webhookSettings(),
 		c.serverSettings(), c.servingSettings())
 }
 
@@ -38,7 +38,7 @@ func (c *Config) sourceSettings() []setting.Setting {
 			"auto reads slices, and Endpoints if the API has no slices or, in a directory, if a Service has none",
 			[]EndpointsAPI{EndpointsAuto, EndpointsSlices, EndpointsClassic}, &c.EndpointsAPI),
 		setting.Matching("cluster", "", "name of the cluster, part of the identity of every row; required if several clusters share a database",
-			"up to 63 characters of a-z, 0-9, dash and dot", `^([a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?)?$`,
+			"up to 63 characters of a-z, 0-9, dash and dot", `^(`+clusterName+`)?$`,
 			&c.Cluster),
 		setting.Matching("owner", "netloom", "owner mark on every row; instances that share a database need different owners",
 			"1 to 32 characters of a-z, 0-9 and dash, with no dash at either end", `^[a-z0-9]([a-z0-9-]{0,30}[a-z0-9])?$`,

@@ -20,6 +20,7 @@ import (
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/metrics"
 	"github.com/netloom/netloom/pkg/object"
+	"github.com/netloom/netloom/pkg/peers"
 	"github.com/netloom/netloom/pkg/pipeline"
 	"github.com/netloom/netloom/pkg/reconcile"
 	"github.com/netloom/netloom/pkg/retention"
@@ -34,6 +35,7 @@ type Daemon struct {
 	log      logrus.FieldLogger
 	source   source.Source
 	pipeline *pipeline.Pipeline
+	peers    *peers.Set // nil if there is one cluster
 	metrics  *metrics.Metrics
 	embedded *Embedded
 	fabric   *EmbeddedController
@@ -80,6 +82,12 @@ func New(opts Options, log logrus.FieldLogger) (*Daemon, error) {
 	})
 	d := &Daemon{opts: opts, log: log, source: source, clients: clients, metrics: metrics.New(), unlisted: unlisted}
 	d.pipeline = pipeline.New(source, opts.translation(), log)
+	if d.peers, err = newPeers(&opts, log); err != nil {
+		return nil, err
+	}
+	if d.peers != nil {
+		d.pipeline.Join(d.peers)
+	}
 	d.coverage = coverage.NewWatch(d.metrics, log)
 	d.observe = reconcile.Observers{d.metrics, d.coverage, &keptObserver{report: d.reportKept}}
 	d.pipeline.KeptInTargets(d.keptInTargets)
@@ -242,6 +250,9 @@ func (d *Daemon) Run(ctx context.Context) error {
 	}
 	group.Go(func() error { return d.webhook.run(ctx) })
 	group.Go(func() error { return d.pipeline.Run(ctx) })
+	if d.peers != nil {
+		group.Go(func() error { return d.peers.Run(ctx) })
+	}
 	group.Go(func() error {
 		if err := d.source.Run(ctx); err != nil && !errors.Is(err, context.Canceled) {
 			return fmt.Errorf("source: %w", err)

@@ -25,6 +25,7 @@ type Options struct {
 	MaxManifest int64          // bytes of a file of manifests; 0 is manifest.DefaultMaxFile
 
 	Cluster  string          // name of the cluster; "" means the only one
+	Peers    Peers           // other clusters
 	Node     string          // only its pods are subjects of policies; "" means every node
 	Families intent.Families // 0 is those that pods have
 
@@ -52,9 +53,11 @@ type Options struct {
 // translation returns the options of the translator. Invalid rules for Services are ignored here; New rejects them.
 func (o *Options) translation() translator.Options {
 	rules, _ := resources.ParseServiceRules(o.SDWAN.ServiceRules)
-	return translator.Options{Cluster: o.Cluster, Families: o.Families, Node: o.Node, SDWAN: resources.Options{
-		ClusterWide: o.SDWAN.ClusterWide, ServiceRules: rules, ServicePurpose: o.SDWAN.ServicePurpose,
-	}}
+	return translator.Options{
+		Cluster: o.Cluster, ClusterSet: o.Peers.clusterSet(), Families: o.Families, Node: o.Node, SDWAN: resources.Options{
+			ClusterWide: o.SDWAN.ClusterWide, ServiceRules: rules, ServicePurpose: o.SDWAN.ServicePurpose,
+		},
+	}
 }
 
 // login is how to connect to the Kubernetes API.

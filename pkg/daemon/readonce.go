@@ -47,8 +47,20 @@ func translateOnce(ctx context.Context, opts Options, log logrus.FieldLogger) (*
 	opts.SDWAN.NoEvents = true
 	quiet := logrus.New()
 	quiet.SetOutput(io.Discard) // problems are returned, not logged
+	ctx, cancel := context.WithTimeout(ctx, syncWait)
+	defer cancel()
+	others, err := newPeers(&opts, log)
+	if err != nil {
+		return nil, err
+	}
+	if err := others.Read(ctx); err != nil {
+		return nil, err
+	}
 	step := func(source source.Source) *pipeline.Pipeline {
 		p := pipeline.New(source, opts.translation(), quiet)
+		if others != nil {
+			p.Join(others)
+		}
 		p.Step()
 		return p
 	}
@@ -66,8 +78,6 @@ func translateOnce(ctx context.Context, opts Options, log logrus.FieldLogger) (*
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, syncWait)
-	defer cancel()
 	ended := make(chan error, 1)
 	go func() { ended <- source.Run(ctx) }()
 	for !source.Synced() {

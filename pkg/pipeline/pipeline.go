@@ -31,6 +31,7 @@ type Pipeline struct {
 	published   []func(Published)
 	undelivered map[object.Ref]bool // drained before the source had synced
 	tasks       *tasks
+	peers       Peers                         // nil if there is one cluster
 	retainer    retainer                      // the source, if it keeps missing objects; nil otherwise
 	inTargets   func() []retention.KeptObject // what targets keep; nil if none keeps anything
 	cluster     string
@@ -72,6 +73,17 @@ func New(source source.Source, opts translator.Options, log logrus.FieldLogger) 
 		tasks: newTasks(),
 	}
 }
+
+// Peers is the other clusters of a set: see package peers. Feed is called by the pipeline's goroutine.
+type Peers interface {
+	Wake() <-chan struct{}
+	Ready() bool
+	Feed(t *translator.Translator)
+	Problems() []object.Problem
+}
+
+// Join adds other clusters, whose pods policies may select as peers. It has to be called before Run.
+func (p *Pipeline) Join(peers Peers) { p.peers = peers }
 
 // KeptInTargets makes the pipeline report what targets keep as problems. It has to be called before Run.
 func (p *Pipeline) KeptInTargets(list func() []retention.KeptObject) { p.inTargets = list }
@@ -122,11 +134,17 @@ func (p *Pipeline) WriteManifests(w io.Writer) error {
 
 // Run works until ctx ends. It does not run the source.
 func (p *Pipeline) Run(ctx context.Context) error {
+	var joined <-chan struct{}
+	if p.peers != nil {
+		joined = p.peers.Wake()
+	}
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-p.source.Wake():
+			p.Step()
+		case <-joined:
 			p.Step()
 		case <-p.tasks.wake:
 			p.Step()
@@ -142,7 +160,7 @@ func (p *Pipeline) Step() {
 	began := time.Now()
 	p.tasks.run(p.translator)
 	// Before the drain: what has been listed by now is drained below.
-	synced, unavailable := p.source.Synced(), p.source.Unavailable()
+	synced, unavailable := p.source.Synced() && p.joined(), p.source.Unavailable()
 	refs := p.drain(began)
 	for _, ref := range refs {
 		p.take(ref)
@@ -168,6 +186,16 @@ func (p *Pipeline) Step() {
 			Problems: problems, Unavailable: unavailable, Kept: kept, Stats: stats,
 		})
 	}
+}
+
+// joined takes what other clusters have, and reports whether a snapshot may be made without more of it.
+func (p *Pipeline) joined() bool {
+	if p.peers == nil {
+		return true
+	}
+	ready := p.peers.Ready()
+	p.peers.Feed(p.translator)
+	return ready
 }
 
 // drain takes the changes from the source, and records since when they wait.
@@ -248,6 +276,9 @@ func (p *Pipeline) collectProblems(found []object.Problem) []object.Problem {
 		known[old] = true
 	}
 	all := slices.Concat(p.source.Problems(), found)
+	if p.peers != nil {
+		all = append(all, p.peers.Problems()...)
+	}
 	for _, f := range all {
 		if !known[f] {
 			p.log.WithError(f).Warn("problem in a source object")

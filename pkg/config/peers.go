@@ -1,0 +1,87 @@
+package config
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/netloom/netloom/pkg/setting"
+)
+
+// Peers has the settings of other clusters, whose pods policies may select as peers.
+type Peers struct {
+	Clusters   []Peer // that have an API
+	Kubeconfig string // with their contexts; "" is that of the own cluster
+	Manifests  []Peer // that are directories
+	Selectors  PeerSelectors
+}
+
+// Peer is a cluster and where it is read: a context of a kubeconfig file, or a directory.
+type Peer struct{ Name, Place string }
+
+// PeerSelectors is what a selector of peers without the key netloom.io/cluster means.
+type PeerSelectors string
+
+// The meanings of such a selector: pods of the own cluster, or of all clusters.
+const (
+	PeersLocal PeerSelectors = "local"
+	PeersSet   PeerSelectors = "set"
+)
+
+// clusterName is the pattern of the names of clusters, which are values of labels.
+const clusterName = `[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?`
+
+func (c *Config) peerSettings() []setting.Setting {
+	return []setting.Setting{
+		peerList("peer-clusters", "other clusters whose pods policies may select as peers, as NAME or NAME=CONTEXT of peer-kubeconfig; "+
+			"the label key netloom.io/cluster narrows a selector to clusters",
+			"NAME or NAME=CONTEXT, separated by commas", regexp.MustCompile(`^`+clusterName+`(=.+)?$`), &c.Peers.Clusters),
+		setting.Text("peer-kubeconfig", "", "kubeconfig file with the contexts of peer-clusters; default: that of kubeconfig",
+			&c.Peers.Kubeconfig),
+		peerList("peer-manifests", "other clusters that are directories of manifests, as NAME=DIRECTORY",
+			"NAME=DIRECTORY, separated by commas", regexp.MustCompile(`^`+clusterName+`=.+$`), &c.Peers.Manifests),
+		setting.Choice("peer-selectors", string(PeersLocal), "which pods a selector of peers without the key netloom.io/cluster selects: "+
+			"local ones, or those of the whole set of clusters",
+			[]PeerSelectors{PeersLocal, PeersSet}, &c.Peers.Selectors),
+	}
+}
+
+// peerList accepts a list of clusters with their places.
+func peerList(key, usage, expect string, pattern *regexp.Regexp, value *[]Peer) setting.Setting {
+	var texts []string
+	s := setting.List(key, "", usage, expect, pattern.MatchString, &texts)
+	set := s.Set
+	s.Set = func(v string) bool {
+		ok := set(v)
+		*value = nil
+		for _, text := range texts {
+			name, place, found := strings.Cut(text, "=")
+			if !found {
+				place = name
+			}
+			*value = append(*value, Peer{name, place})
+		}
+		return ok
+	}
+	return s
+}
+
+func (c *Config) peerContradictions(bad map[string]bool, fault func(key, reason string)) {
+	seen := map[string]bool{c.Cluster: !bad["cluster"]}
+	for _, list := range []struct {
+		key   string
+		peers []Peer
+	}{{"peer-clusters", c.Peers.Clusters}, {"peer-manifests", c.Peers.Manifests}} {
+		if len(list.peers) > 0 && c.Cluster == "" {
+			fault(list.key, "needs cluster, the name of the own cluster")
+		}
+		for _, p := range list.peers {
+			if seen[p.Name] {
+				fault(list.key, "names cluster "+p.Name+" twice, or the own cluster")
+			}
+			seen[p.Name] = true
+		}
+	}
+	if len(c.Peers.Clusters) > 0 && c.Peers.Kubeconfig == "" && c.Kubeconfig == "" {
+		fault("peer-clusters", "needs peer-kubeconfig")
+	}
+}

@@ -1,0 +1,36 @@
+package config_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/netloom/netloom/pkg/config"
+)
+
+func TestPeers(t *testing.T) {
+	c, err := place{args: "--ovn-nb tcp:127.0.0.1:6641 --cluster a --peer-clusters b=east/b,c --peer-kubeconfig k --peer-manifests d=/d " +
+		"--peer-selectors set"}.load(t)
+	require.NoError(t, err)
+	require.Equal(t, config.Peers{
+		Clusters: []config.Peer{{Name: "b", Place: "east/b"}, {Name: "c", Place: "c"}}, Kubeconfig: "k",
+		Manifests: []config.Peer{{Name: "d", Place: "/d"}}, Selectors: config.PeersSet,
+	}, c.Peers)
+	for name, tc := range map[string]struct {
+		args string
+		want string
+	}{
+		"without an own name":        {"--peer-manifests=b=/b", "needs cluster, the name of the own cluster"},
+		"the own name":               {"--cluster=a --peer-manifests=a=/b", "names cluster a twice, or the own cluster"},
+		"twice":                      {"--cluster=a --peer-clusters=b --peer-kubeconfig=k --peer-manifests=b=/b", "names cluster b twice"},
+		"without a kubeconfig":       {"--cluster=a --peer-clusters=b", "needs peer-kubeconfig"},
+		"a name that is no label":    {"--cluster=a --peer-clusters=B_ --peer-kubeconfig=k", "NAME or NAME=CONTEXT"},
+		"a directory without name":   {"--cluster=a --peer-manifests=/b", "NAME=DIRECTORY"},
+		"an unknown kind of default": {"--peer-selectors=all", "local"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := place{args: "--ovn-nb tcp:127.0.0.1:6641 " + tc.args}.load(t)
+			require.ErrorContains(t, err, tc.want)
+		})
+	}
+}

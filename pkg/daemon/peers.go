@@ -1,0 +1,73 @@
+package daemon
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/sirupsen/logrus"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/netloom/netloom/pkg/manifest"
+	"github.com/netloom/netloom/pkg/peers"
+	"github.com/netloom/netloom/pkg/source"
+	"github.com/netloom/netloom/pkg/source/kube"
+	"github.com/netloom/netloom/translator/field"
+)
+
+// Peers configures which other clusters have pods that policies may select as peers. The zero value is none.
+type Peers struct {
+	Clusters   []Peer
+	Kubeconfig string // of those that have a context
+	Everywhere bool   // a selector that names no cluster selects pods of all of them
+}
+
+// Peer is another cluster: its API or a directory of manifests.
+type Peer struct {
+	Name      string
+	Context   string // of the kubeconfig
+	Manifests string // directory; "" reads from the API
+}
+
+// clusterSet returns in which clusters policies find peers.
+func (p *Peers) clusterSet() field.ClusterSet {
+	switch {
+	case len(p.Clusters) == 0:
+		return field.SingleCluster
+	case p.Everywhere:
+		return field.SetByDefault
+	default:
+		return field.LocalByDefault
+	}
+}
+
+// newPeers makes the sources of the other clusters; nil if there are none.
+func newPeers(opts *Options, log logrus.FieldLogger) (*peers.Set, error) {
+	if len(opts.Peers.Clusters) == 0 {
+		return nil, nil
+	}
+	var clusters []peers.Cluster
+	for _, p := range opts.Peers.Clusters {
+		read, err := newPeer(opts, &p, log.WithField("cluster", p.Name))
+		if err != nil {
+			return nil, fmt.Errorf("cluster %s: %w", p.Name, err)
+		}
+		clusters = append(clusters, peers.Cluster{Name: p.Name, Source: read})
+	}
+	return peers.New(clusters, 0, log), nil
+}
+
+func newPeer(opts *Options, p *Peer, log logrus.FieldLogger) (source.Source, error) {
+	read := source.Options{Kinds: slices.Clone(peers.Kinds()), NoServices: true}
+	if p.Manifests != "" {
+		return manifest.NewDirectory(p.Manifests, manifest.Options{Options: read, MaxFile: opts.MaxManifest}, log), nil
+	}
+	config, err := kube.Config(opts.Peers.Kubeconfig, p.Context)
+	if err != nil {
+		return nil, err
+	}
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("connect to Kubernetes: %w", err)
+	}
+	return kube.New(client, kube.Options{Options: read, Server: config.Host}, log), nil
+}
