@@ -61,7 +61,7 @@ func newPeer(opts *Options, p *Peer, log logrus.FieldLogger) (source.Source, err
 	if p.Manifests != "" {
 		return manifest.NewDirectory(p.Manifests, manifest.Options{Options: read, MaxFile: opts.MaxManifest}, log), nil
 	}
-	config, err := kube.Config(opts.Peers.Kubeconfig, p.Context)
+	config, err := kube.Config(kube.Login{Kubeconfig: opts.Peers.Kubeconfig, Context: p.Context})
 	if err != nil {
 		return nil, err
 	}
