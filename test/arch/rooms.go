@@ -211,6 +211,11 @@ var rooms = []room{
 	{dir: "pkg/gateway/upstream", may: []string{
 		"pkg/apis/proxy/v1alpha1", "pkg/gateway/dispatch", "pkg/gateway/flow", "pkg/version", "golang.org/x/time/rate", logrus,
 	}},
+	{dir: "pkg/gateway/watchcache", may: []string{
+		"github.com/hashicorp/go-immutable-radix/v2", "k8s.io/apimachinery/pkg/apis/meta/v1", "k8s.io/apimachinery/pkg/fields",
+		"k8s.io/apimachinery/pkg/labels", "k8s.io/apimachinery/pkg/runtime/schema", "k8s.io/apiserver/pkg/authorization/authorizer",
+		"k8s.io/apiserver/pkg/endpoints/request", logrus,
+	}},
 	{dir: "pkg/daemon/...", may: everything},
 
 	{dir: "test/arch", tests: []string{testify}},
