@@ -206,6 +206,18 @@ var rooms = []room{
 	}},
 	{dir: "pkg/version"},
 	{dir: "pkg/gateway/dispatch", pure: true, may: []string{"pkg/apis/proxy/v1alpha1"}},
+	{dir: "pkg/gateway", may: []string{
+		"pkg/apis/proxy/v1alpha1", "pkg/gateway/...", "k8s.io/apimachinery/...", "k8s.io/apiserver/pkg/authentication/...",
+		"k8s.io/apiserver/pkg/authorization/authorizer", "k8s.io/apiserver/pkg/endpoints/request", "k8s.io/client-go/kubernetes", "k8s.io/client-go/rest",
+		"golang.org/x/net/http/httpguts", "github.com/prometheus/client_golang/...", logrus, uuid,
+	}},
+	{dir: "pkg/gateway/definition", may: []string{
+		"deploy/crds", "pkg/apis/proxy/v1alpha1", "pkg/crdschema", "pkg/gateway/upstream", "k8s.io/apimachinery/...", "sigs.k8s.io/json", yaml,
+	}},
+	{dir: "pkg/gateway/identity", may: []string{
+		"k8s.io/api/...", "k8s.io/apimachinery/...", "k8s.io/apiserver/pkg/authentication/...", "k8s.io/apiserver/pkg/authorization/authorizer",
+		"k8s.io/client-go/kubernetes", "golang.org/x/net/http/httpguts", "golang.org/x/sync/singleflight",
+	}},
 	{dir: "pkg/gateway/flow", may: []string{"pkg/apis/proxy/v1alpha1", "golang.org/x/time/rate"}},
 	{dir: "pkg/gateway/transport", may: []string{"golang.org/x/net/http/httpguts", "golang.org/x/net/http2", "k8s.io/client-go/transport"}},
 	{dir: "pkg/gateway/upstream", may: []string{

@@ -1,0 +1,79 @@
+package gateway
+
+import (
+	"encoding/json"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// refusal is why the gateway itself answers a request.
+type refusal struct {
+	code    int
+	reason  string // one word, for metrics and logs
+	message string
+	retry   int // seconds after which to try again; 0 if that would not help
+}
+
+// reasons are the reasons of a metav1.Status, by code.
+var reasons = map[int]metav1.StatusReason{
+	http.StatusBadRequest: metav1.StatusReasonBadRequest, http.StatusUnauthorized: metav1.StatusReasonUnauthorized,
+	http.StatusForbidden: metav1.StatusReasonForbidden, http.StatusMethodNotAllowed: metav1.StatusReasonMethodNotAllowed,
+	http.StatusTooManyRequests: metav1.StatusReasonTooManyRequests, http.StatusBadGateway: metav1.StatusReasonInternalError,
+	http.StatusServiceUnavailable: metav1.StatusReasonServiceUnavailable,
+}
+
+// refuse answers a request as an API server would. It always returns false.
+func (x *exchange) refuse(why refusal) bool {
+	x.refused = why.reason
+	status := metav1.Status{
+		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure, Code: int32(why.code), //nolint:gosec // it is a code of HTTP
+		Reason: reasons[why.code], Message: why.message,
+	}
+	header := x.w.Header()
+	if why.retry > 0 {
+		header.Set("Retry-After", strconv.Itoa(why.retry))
+		status.Details = &metav1.StatusDetails{RetryAfterSeconds: int32(why.retry)} //nolint:gosec // it is at most a minute
+	}
+	header.Set("Content-Type", "application/json")
+	header.Set("Cache-Control", "no-cache, private")
+	header.Set("X-Content-Type-Options", "nosniff")
+	header.Set(auditHeader, x.auditID)
+	x.w.WriteHeader(why.code)
+	if x.r.Method != http.MethodHead {
+		_ = json.NewEncoder(x.w).Encode(status)
+	}
+	return false
+}
+
+// soon is a number of seconds after which an API server may be ready again, with jitter.
+func soon() int { return 1 + rand.IntN(5) } //nolint:gosec // it spreads load, and protects nothing
+
+// response counts what is written. It does not hide what its ResponseWriter can do: http.ResponseController finds it.
+type response struct {
+	http.ResponseWriter
+	code  int
+	bytes int64
+}
+
+// WriteHeader records the code.
+func (w *response) WriteHeader(code int) {
+	if w.code < http.StatusOK {
+		w.code = code
+	}
+	w.ResponseWriter.WriteHeader(code)
+}
+
+func (w *response) Write(p []byte) (int, error) {
+	if w.code == 0 {
+		w.code = http.StatusOK
+	}
+	n, err := w.ResponseWriter.Write(p)
+	w.bytes += int64(n)
+	return n, err
+}
+
+// Unwrap is for http.ResponseController.
+func (w *response) Unwrap() http.ResponseWriter { return w.ResponseWriter }

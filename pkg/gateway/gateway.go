@@ -1,0 +1,100 @@
+package gateway
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/sirupsen/logrus"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apiserver/pkg/authentication/authenticator"
+	"k8s.io/apiserver/pkg/endpoints/request"
+
+	"github.com/netloom/netloom/pkg/gateway/identity"
+	"github.com/netloom/netloom/pkg/gateway/upstream"
+)
+
+// Options configure a gateway. Log is required.
+type Options struct {
+	Log       logrus.FieldLogger
+	AccessLog logrus.FieldLogger // nil if there is none
+	// Certificate returns the certificate for host names whose cluster has none; nil if there is no such certificate.
+	Certificate func() (*tls.Certificate, error)
+	// StrictNames rejects a request whose host name belongs to another cluster than the name that the TLS connection is for.
+	StrictNames bool
+	Audiences   []string              // that tokens must be meant for, see identity.NewTokens
+	FrontProxy  authenticator.Request // nil if there is none
+	TTL         identity.TTL
+	Timeouts    Timeouts
+	Probe       upstream.Probe
+	Registerer  prometheus.Registerer // nil registers no metrics
+}
+
+// Timeouts limit how long a client may take to send a request. Zero values are the defaults.
+type Timeouts struct {
+	Header time.Duration // with the TLS handshake; 10 seconds
+	Body   time.Duration // a minute; streams have no limit
+}
+
+// Gateway serves requests for clusters. Make it with New.
+type Gateway struct {
+	opts    Options
+	set     *Set
+	infos   *request.RequestInfoFactory
+	metrics *metrics
+}
+
+// New makes a gateway, which serves until ctx ends.
+func New(ctx context.Context, opts Options) *Gateway {
+	opts.Timeouts.Header = cmp.Or(opts.Timeouts.Header, 10*time.Second)
+	opts.Timeouts.Body = cmp.Or(opts.Timeouts.Body, time.Minute)
+	g := &Gateway{
+		opts: opts, metrics: newMetrics(),
+		infos: &request.RequestInfoFactory{APIPrefixes: sets.NewString("api", "apis"), GrouplessAPIPrefixes: sets.NewString("api")},
+	}
+	g.set = newSet(func(name string) (*tenant, error) { return g.newTenant(ctx, name) })
+	if opts.Registerer != nil {
+		opts.Registerer.MustRegister(g.metrics, &collector{g.set})
+	}
+	return g
+}
+
+// Clusters is the set of clusters that are served.
+func (g *Gateway) Clusters() *Set { return g.set }
+
+var errNoCertificate = errors.New("no certificate for this name")
+
+// tlsConfig selects the certificate of a connection by the name that the client asks for. Certificates of clients are
+// verified by each request, by the CA of the cluster that its host name selects.
+func (g *Gateway) tlsConfig() *tls.Config {
+	return &tls.Config{
+		MinVersion: tls.VersionTLS12, ClientAuth: tls.RequestClientCert,
+		GetCertificate: func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+			if t := g.set.find(hello.ServerName); t != nil && t.certificate() != nil {
+				return t.certificate(), nil
+			}
+			if g.opts.Certificate == nil {
+				return nil, errNoCertificate
+			}
+			return g.opts.Certificate()
+		},
+	}
+}
+
+// misdirected reports whether a request is for another cluster than its connection.
+func (g *Gateway) misdirected(r *http.Request, t *tenant) bool {
+	if !g.opts.StrictNames || r.TLS == nil || r.TLS.ServerName == "" {
+		return false
+	}
+	return g.set.find(r.TLS.ServerName) != t
+}
+
+// connContext prepares what is remembered about a connection.
+func connContext(ctx context.Context, _ net.Conn) context.Context {
+	return identity.WithConnection(ctx)
+}

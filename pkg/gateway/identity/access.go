@@ -1,0 +1,116 @@
+package identity
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/selection"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+	"k8s.io/client-go/kubernetes"
+)
+
+// Access authorizes requests by SubjectAccessReviews of a cluster. It is an authorizer.Authorizer. Make it with NewAccess.
+type Access struct {
+	client  kubernetes.Interface
+	seal    seal
+	reasons *reviews[string]
+}
+
+// NewAccess makes an authorizer.
+func NewAccess(client kubernetes.Interface, ttl TTL) *Access {
+	return &Access{client: client, seal: newSeal(), reasons: newReviews[string](ttl)}
+}
+
+// Authorize asks whether the user of a may do it. Without an answer nobody may.
+func (a *Access) Authorize(ctx context.Context, attributes authorizer.Attributes) (authorizer.Decision, string, error) {
+	spec := specOf(attributes)
+	text, err := json.Marshal(spec)
+	if err != nil {
+		return authorizer.DecisionNoOpinion, "", fmt.Errorf("encode an access review: %w", err)
+	}
+	reason, allowed, err := a.reasons.get(ctx, a.seal.key(string(text)), func(ctx context.Context) (result[string], error) {
+		review, err := a.client.AuthorizationV1().SubjectAccessReviews().Create(ctx,
+			&authorizationv1.SubjectAccessReview{Spec: spec}, metav1.CreateOptions{})
+		if err != nil {
+			return result[string]{}, err
+		}
+		s := &review.Status
+		return result[string]{value: s.Reason, positive: s.Allowed && !s.Denied, final: s.Allowed || s.EvaluationError == ""}, nil
+	})
+	switch {
+	case err != nil:
+		return authorizer.DecisionNoOpinion, "", err
+	case allowed:
+		return authorizer.DecisionAllow, reason, nil
+	default:
+		return authorizer.DecisionNoOpinion, reason, nil
+	}
+}
+
+func specOf(a authorizer.Attributes) authorizationv1.SubjectAccessReviewSpec {
+	who := a.GetUser()
+	spec := authorizationv1.SubjectAccessReviewSpec{User: who.GetName(), UID: who.GetUID(), Groups: who.GetGroups()}
+	if extra := who.GetExtra(); len(extra) > 0 {
+		spec.Extra = map[string]authorizationv1.ExtraValue{}
+		for k, v := range extra {
+			spec.Extra[k] = v
+		}
+	}
+	if !a.IsResourceRequest() {
+		spec.NonResourceAttributes = &authorizationv1.NonResourceAttributes{Path: a.GetPath(), Verb: a.GetVerb()}
+		return spec
+	}
+	spec.ResourceAttributes = &authorizationv1.ResourceAttributes{
+		Namespace: a.GetNamespace(), Verb: a.GetVerb(), Group: a.GetAPIGroup(), Version: a.GetAPIVersion(),
+		Resource: a.GetResource(), Subresource: a.GetSubresource(), Name: a.GetName(),
+		FieldSelector: fieldSelector(a), LabelSelector: labelSelector(a),
+	}
+	return spec
+}
+
+// fieldSelector returns the part of the selector that a review can express. What is left out makes the review ask for more.
+func fieldSelector(a authorizer.Attributes) *authorizationv1.FieldSelectorAttributes {
+	requirements, err := a.GetFieldSelector()
+	if err != nil {
+		return nil
+	}
+	var out []metav1.FieldSelectorRequirement
+	for _, r := range requirements {
+		switch r.Operator { //nolint:exhaustive // fields have no other operators
+		case selection.Equals, selection.DoubleEquals, selection.In:
+			out = append(out, metav1.FieldSelectorRequirement{Key: r.Field, Operator: metav1.FieldSelectorOpIn, Values: []string{r.Value}})
+		case selection.NotEquals, selection.NotIn:
+			out = append(out, metav1.FieldSelectorRequirement{Key: r.Field, Operator: metav1.FieldSelectorOpNotIn, Values: []string{r.Value}})
+		}
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	return &authorizationv1.FieldSelectorAttributes{Requirements: out}
+}
+
+// labelSelector is fieldSelector for labels.
+func labelSelector(a authorizer.Attributes) *authorizationv1.LabelSelectorAttributes {
+	requirements, err := a.GetLabelSelector()
+	if err != nil {
+		return nil
+	}
+	operators := map[selection.Operator]metav1.LabelSelectorOperator{
+		selection.Equals: metav1.LabelSelectorOpIn, selection.DoubleEquals: metav1.LabelSelectorOpIn, selection.In: metav1.LabelSelectorOpIn,
+		selection.NotEquals: metav1.LabelSelectorOpNotIn, selection.NotIn: metav1.LabelSelectorOpNotIn,
+		selection.Exists: metav1.LabelSelectorOpExists, selection.DoesNotExist: metav1.LabelSelectorOpDoesNotExist,
+	}
+	var out []metav1.LabelSelectorRequirement
+	for _, r := range requirements {
+		if operator, ok := operators[r.Operator()]; ok {
+			out = append(out, metav1.LabelSelectorRequirement{Key: r.Key(), Operator: operator, Values: r.ValuesUnsorted()})
+		}
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	return &authorizationv1.LabelSelectorAttributes{Requirements: out}
+}

@@ -1,0 +1,96 @@
+package identity
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"golang.org/x/net/http/httpguts"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	"k8s.io/apiserver/pkg/authentication/serviceaccount"
+	"k8s.io/apiserver/pkg/authentication/user"
+)
+
+const (
+	impersonate    = "Impersonate-"
+	remote         = "X-Remote-"
+	protocols      = "Sec-Websocket-Protocol"
+	protocolBearer = "base64url.bearer.authorization.k8s.io." //nolint:gosec // a prefix, not a token
+)
+
+// ErrUnspeakable means that a user cannot be written into headers without becoming another one.
+var ErrUnspeakable = errors.New("the user cannot be forwarded")
+
+// Strip removes everything from a header that says who sends the request.
+func Strip(header http.Header) {
+	header.Del("Authorization")
+	for name := range header {
+		if strings.HasPrefix(name, impersonate) || strings.HasPrefix(name, remote) {
+			delete(header, name)
+		}
+	}
+	if _, ok := header[protocols]; !ok {
+		return
+	}
+	var kept []string
+	for _, line := range header[protocols] {
+		for protocol := range strings.SplitSeq(line, ",") {
+			if protocol = strings.TrimSpace(protocol); !strings.HasPrefix(protocol, protocolBearer) {
+				kept = append(kept, protocol)
+			}
+		}
+	}
+	header.Set(protocols, strings.Join(kept, ", "))
+}
+
+// Impersonate adds the headers to a stripped header that have the cluster treat the request as who's.
+func Impersonate(header http.Header, who user.Info) error {
+	add := func(name, value string) error {
+		if value == "" || value != strings.Trim(value, " \t") || !httpguts.ValidHeaderFieldValue(value) {
+			return fmt.Errorf("%w: %s would be %q", ErrUnspeakable, name, value)
+		}
+		header.Add(name, value)
+		return nil
+	}
+	faults := []error{add(authenticationv1.ImpersonateUserHeader, who.GetName())}
+	if uid := who.GetUID(); uid != "" {
+		faults = append(faults, add(authenticationv1.ImpersonateUIDHeader, uid))
+	}
+	for _, group := range sentGroups(who) {
+		faults = append(faults, add(authenticationv1.ImpersonateGroupHeader, group))
+	}
+	for key, values := range who.GetExtra() {
+		for _, value := range values {
+			faults = append(faults, add(authenticationv1.ImpersonateUserExtraHeaderPrefix+escape(key), value))
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// sentGroups leaves out the groups that an API server adds itself, so that the gateway needs no right to impersonate them.
+func sentGroups(who user.Info) []string {
+	groups := who.GetGroups()
+	if slices.Contains(groups, user.AllUnauthenticated) {
+		return groups
+	}
+	groups = slices.DeleteFunc(slices.Clone(groups), func(g string) bool { return g == user.AllAuthenticated })
+	if namespace, _, err := serviceaccount.SplitUsername(who.GetName()); err == nil && slices.Equal(groups, serviceaccount.MakeGroupNames(namespace)) {
+		return nil
+	}
+	return groups
+}
+
+// escape writes the key of an extra value so that it survives as part of a header's name, which has no upper case.
+func escape(key string) string {
+	var out strings.Builder
+	for i := range len(key) {
+		if c := key[i]; 'a' <= c && c <= 'z' || '0' <= c && c <= '9' || strings.IndexByte("-_.!#$&'*+^`|~", c) >= 0 {
+			out.WriteByte(c)
+		} else {
+			fmt.Fprintf(&out, "%%%02x", c)
+		}
+	}
+	return out.String()
+}

@@ -1,0 +1,154 @@
+package gateway
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/sirupsen/logrus"
+)
+
+// metrics are the metrics of requests.
+type metrics struct {
+	requests *prometheus.CounterVec
+	refused  *prometheus.CounterVec
+	latency  *prometheus.HistogramVec
+	inflight *prometheus.GaugeVec
+	events   *prometheus.CounterVec
+}
+
+func newMetrics() *metrics {
+	name := func(s string) string { return "netloom_gateway_" + s }
+	return &metrics{
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: name("requests_total"), Help: "Requests that have ended, by cluster, verb and status code.",
+		}, []string{"cluster", "verb", "code"}),
+		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: name("refused_requests_total"), Help: "Requests that the gateway answered itself, by cluster and reason.",
+		}, []string{"cluster", "reason"}),
+		latency: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: name("request_duration_seconds"), Help: "Duration of requests, except for watches and other streams.",
+			Buckets: []float64{.002, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60},
+		}, []string{"cluster", "verb"}),
+		inflight: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: name("requests_in_flight"), Help: "Requests in progress, by cluster and kind: short or stream.",
+		}, []string{"cluster", "kind"}),
+		events: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: name("upstream_events_total"), Help: "Requests that were sent to another API server (retry), and API servers taken out of service by a failed connection (ejected).",
+		}, []string{"cluster", "event"}),
+	}
+}
+
+func (m *metrics) all() []prometheus.Collector {
+	return []prometheus.Collector{m.requests, m.refused, m.latency, m.inflight, m.events}
+}
+
+// Describe is for prometheus.Collector.
+func (m *metrics) Describe(out chan<- *prometheus.Desc) {
+	for _, c := range m.all() {
+		c.Describe(out)
+	}
+}
+
+// Collect is for prometheus.Collector.
+func (m *metrics) Collect(out chan<- prometheus.Metric) {
+	for _, c := range m.all() {
+		c.Collect(out)
+	}
+}
+
+func (x *exchange) kind() string {
+	if x.streams {
+		return "stream"
+	}
+	return "short"
+}
+
+func (m *metrics) begin(x *exchange) {
+	m.inflight.WithLabelValues(x.tenant.cluster.Name(), x.kind()).Inc()
+}
+
+func (m *metrics) end(x *exchange) {
+	m.inflight.WithLabelValues(x.tenant.cluster.Name(), x.kind()).Dec()
+}
+
+// verbs are the verbs that appear in metrics. Clients can make up others.
+var verbs = []string{
+	"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection", "proxy", "post", "put", "head", "options",
+}
+
+// finish counts and logs a request.
+func (g *Gateway) finish(x *exchange) {
+	cluster, verb := "", "other"
+	if x.tenant != nil {
+		cluster = x.tenant.cluster.Name()
+	}
+	if x.info != nil && slices.Contains(verbs, strings.ToLower(x.info.Verb)) {
+		verb = strings.ToLower(x.info.Verb)
+	}
+	g.metrics.requests.WithLabelValues(cluster, verb, strconv.Itoa(x.w.code)).Inc()
+	if x.refused != "" {
+		g.metrics.refused.WithLabelValues(cluster, x.refused).Inc()
+	}
+	took := time.Since(x.began)
+	if x.route != nil && !x.streams {
+		g.metrics.latency.WithLabelValues(cluster, verb).Observe(took.Seconds())
+	}
+	if g.opts.AccessLog == nil || x.route == nil || !x.route.Log {
+		return
+	}
+	fields := logrus.Fields{
+		"cluster": cluster, "verb": x.info.Verb, "path": x.r.URL.Path, "code": x.w.code, "bytes": x.w.bytes, "duration": took.Round(time.Microsecond).String(),
+		"user": x.effective.GetName(), "endpoint": x.sentTo.Endpoint, "policy": x.route.Policy, "auditID": x.auditID, "client": x.r.RemoteAddr,
+	}
+	if x.requester.GetName() != x.effective.GetName() {
+		fields["requester"] = x.requester.GetName()
+	}
+	if x.refused != "" {
+		fields["refused"] = x.refused
+	}
+	g.opts.AccessLog.WithFields(fields).Info("request")
+}
+
+// collector reports the state of endpoints when it is asked.
+type collector struct{ set *Set }
+
+var (
+	endpointReady = prometheus.NewDesc("netloom_gateway_endpoint_ready", "1 if an API server is ready.", []string{"cluster", "endpoint"}, nil)
+	endpointOpen  = prometheus.NewDesc("netloom_gateway_endpoint_streams", "Watches and other streams in progress at an API server.", []string{"cluster", "endpoint"}, nil)
+	accepted      = prometheus.NewDesc("netloom_gateway_cluster_accepted", "1 if the newest version of an UpstreamCluster is served, 0 if it has faults.", []string{"cluster"}, nil)
+)
+
+// Describe is for prometheus.Collector.
+func (*collector) Describe(out chan<- *prometheus.Desc) {
+	out <- endpointReady
+	out <- endpointOpen
+	out <- accepted
+}
+
+// Collect is for prometheus.Collector.
+func (c *collector) Collect(out chan<- prometheus.Metric) {
+	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
+		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+	}
+	faults := c.set.Faults()
+	for _, t := range c.set.all() {
+		name := t.cluster.Name()
+		if _, faulty := faults[name]; !faulty {
+			gauge(accepted, 1, name)
+		}
+		for _, e := range t.cluster.Endpoints() {
+			ready := 0.0
+			if e.Ready {
+				ready = 1
+			}
+			gauge(endpointReady, ready, name, e.Endpoint)
+			gauge(endpointOpen, float64(e.Streams), name, e.Endpoint)
+		}
+	}
+	for name := range faults {
+		gauge(accepted, 0, name)
+	}
+}

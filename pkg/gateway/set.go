@@ -1,0 +1,176 @@
+package gateway
+
+import (
+	"cmp"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+
+	"github.com/netloom/netloom/pkg/apis/proxy/v1alpha1"
+	"github.com/netloom/netloom/pkg/gateway/upstream"
+)
+
+// Set is the set of clusters that are served. Sources change it while requests are served. Make it with NewSet.
+type Set struct {
+	make func(name string) (*tenant, error)
+
+	mu      sync.Mutex // held by changes
+	tenants map[string]*tenant
+	faults  map[string]string // by cluster: why its last version is not served, or host names of others
+	hosts   atomic.Pointer[map[string]*tenant]
+}
+
+func newSet(newTenant func(name string) (*tenant, error)) *Set {
+	s := &Set{make: newTenant, tenants: map[string]*tenant{}, faults: map[string]string{}}
+	s.hosts.Store(&map[string]*tenant{})
+	return s
+}
+
+// Put serves object, which has no faults by definition.Check, from now on. If it returns an error, the version before is
+// still served, if there is one.
+func (s *Set) Put(object *v1alpha1.UpstreamCluster) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := s.tenants[object.Name]
+	isNew := t == nil
+	if isNew {
+		var err error
+		if t, err = s.make(object.Name); err != nil {
+			return err
+		}
+	}
+	delete(s.faults, object.Name)
+	if before := t.cluster.Object(); before == nil || !equality.Semantic.DeepEqual(before.Spec, object.Spec) || !before.CreationTimestamp.Equal(&object.CreationTimestamp) {
+		if err := t.cluster.Update(object); err != nil {
+			s.faults[object.Name] = err.Error()
+			if isNew {
+				t.close()
+			}
+			return err
+		}
+	}
+	s.tenants[object.Name] = t
+	s.claim()
+	return nil
+}
+
+// Reject records that the newest version of a cluster has faults. The version before is still served, if there is one.
+func (s *Set) Reject(name string, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.faults[name] = err.Error()
+}
+
+// Delete serves a cluster no longer. Its watches end.
+func (s *Set) Delete(name string) {
+	s.mu.Lock()
+	t := s.tenants[name]
+	delete(s.tenants, name)
+	delete(s.faults, name)
+	s.claim()
+	s.mu.Unlock()
+	if t != nil {
+		t.close()
+	}
+}
+
+// Faults returns why the newest versions of clusters are not served, by their names.
+func (s *Set) Faults() map[string]string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := map[string]string{}
+	for name, fault := range s.faults {
+		out[name] = fault
+	}
+	return out
+}
+
+// Conflict returns which host names of a cluster belong to others; "" if none do.
+func (s *Set) Conflict(name string) string {
+	hosts := *s.hosts.Load()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := s.tenants[name]
+	if t == nil {
+		return ""
+	}
+	var lost []string
+	for _, host := range t.hosts() {
+		if owner := hosts[host]; owner != nil && owner != t {
+			lost = append(lost, fmt.Sprintf("the host name %s belongs to cluster %s", host, owner.cluster.Name()))
+		}
+	}
+	return strings.Join(lost, "; ")
+}
+
+// claim decides which cluster has which host name: the one whose own name it is, otherwise the oldest. All instances of the
+// gateway decide alike. The caller holds the lock.
+func (s *Set) claim() {
+	hosts := map[string]*tenant{}
+	all := s.sorted()
+	for _, t := range all {
+		hosts[strings.ToLower(t.cluster.Name())] = t
+	}
+	for _, t := range all {
+		for _, host := range t.hosts() {
+			if hosts[host] == nil {
+				hosts[host] = t
+			}
+		}
+	}
+	s.hosts.Store(&hosts)
+}
+
+// sorted returns the clusters, the oldest first. The caller holds the lock.
+func (s *Set) sorted() []*tenant {
+	out := make([]*tenant, 0, len(s.tenants))
+	for _, t := range s.tenants {
+		out = append(out, t)
+	}
+	slices.SortFunc(out, func(a, b *tenant) int {
+		x, y := a.cluster.Object(), b.cluster.Object()
+		return cmp.Or(x.CreationTimestamp.Compare(y.CreationTimestamp.Time), cmp.Compare(x.Name, y.Name))
+	})
+	return out
+}
+
+// all returns the clusters, the oldest first.
+func (s *Set) all() []*tenant {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.sorted()
+}
+
+// find returns the cluster with a host name, which may have a port; nil if there is none.
+func (s *Set) find(host string) *tenant { return (*s.hosts.Load())[bare(host)] }
+
+// bare is a host without its port and final dot, in lower case.
+func bare(host string) string {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	return strings.ToLower(strings.TrimSuffix(host, "."))
+}
+
+// close ends all clusters.
+func (s *Set) close() {
+	for _, t := range s.all() {
+		s.Delete(t.cluster.Name())
+	}
+}
+
+// Endpoints describes the API servers of a cluster.
+func (s *Set) Endpoints(name string) []upstream.EndpointStatus {
+	s.mu.Lock()
+	t := s.tenants[name]
+	s.mu.Unlock()
+	if t == nil {
+		return nil
+	}
+	return t.cluster.Endpoints()
+}
