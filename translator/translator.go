@@ -81,8 +81,8 @@ func New(opts Options) *Translator {
 		peers:    map[string]*peerObjects{},
 		snapshot: intent.NewSnapshot(),
 	}
-	t.sets = sets.NewTable(t.cache, t.dirty, opts.Cluster, opts.Node)
 	t.hosts = host.NewTable()
+	t.sets = sets.NewTable(t.cache, t.hosts, t.dirty, opts.Cluster, opts.Node)
 	t.policies = policy.NewTable(t.source, opts.Budget, t.sets, t.hosts, t.dirty, t.problems)
 	t.services = service.NewTable(t.source, opts.Budget, t.dirty, t.problems)
 	t.sdwan = sdwan.NewTable(t.source, opts.SDWAN, t.sets, t.hosts, t.dirty, t.problems)
@@ -170,8 +170,13 @@ func (t *Translator) Hosts() []string { return t.hosts.Names() }
 // SetHost sets the addresses of a DNS name of Hosts; none means that it does not resolve. A name that was never in
 // Hosts is ignored.
 func (t *Translator) SetHost(name string, addrs []netip.Addr) {
-	if t.hosts.Set(name, addrs) {
-		t.sdwan.HostChanged(name)
+	switch t.hosts.Set(name, addrs) {
+	case host.Standing:
 		t.policies.HostChanged(name)
+		fallthrough
+	case host.Addresses:
+		t.sets.HostChanged(name)
+		t.sdwan.HostChanged(name)
+	case host.Nothing:
 	}
 }

@@ -121,7 +121,7 @@ func (w *World) rule(d intent.Direction, i int, subject term) intent.Rule {
 	case n < 3:
 		r.Peer.Kind = intent.PeerNone
 	default:
-		r.Peer = intent.Peer{Kind: intent.PeerSet, Set: w.set(w.peers())}
+		r.Peer = intent.Peer{Kind: intent.PeerSet, Set: w.set(w.named(w.peers()))}
 	}
 	return r
 }

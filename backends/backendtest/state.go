@@ -27,6 +27,8 @@ type SetSpec struct {
 	ID       intent.SetID
 	Keys     []object.Key
 	Prefixes []netip.Prefix
+	Hosts    []string // then the prefixes may change under the same ID
+	Bare     bool     // endpoints are never members
 	Within   []netip.Prefix
 }
 
@@ -76,10 +78,11 @@ func advanceSet(b *intent.Builder, old, set *intent.Set) {
 	switch {
 	case old == nil:
 		b.CreateSet(set)
-	case !slices.Equal(old.Prefixes, set.Prefixes) || !slices.Equal(old.Within, set.Within):
+	case len(set.Hosts) == 0 && !slices.Equal(old.Prefixes, set.Prefixes) || !slices.Equal(old.Within, set.Within):
 		b.DropSet(old.ID)
 		b.CreateSet(set)
 	default:
+		b.UpdatePrefixes(set.ID, set.Prefixes)
 		if d := Delta(old, set); len(d.Joined)+len(d.Left) > 0 {
 			b.UpdateMembers(set.Members, d)
 		}
@@ -157,9 +160,11 @@ func (s *State) sets() []*intent.Set {
 				members[spec.ID] = append(members[spec.ID], e)
 			}
 		}
-		sets = append(sets, &intent.Set{
-			ID: spec.ID, Members: NewMembers(members[spec.ID]...), Prefixes: spec.Prefixes, Within: spec.Within,
-		})
+		set := &intent.Set{ID: spec.ID, Prefixes: spec.Prefixes, Hosts: spec.Hosts, Within: spec.Within}
+		if !spec.Bare {
+			set.Members = NewMembers(members[spec.ID]...)
+		}
+		sets = append(sets, set)
 	}
 	for _, d := range intent.Directions() {
 		var isolated []intent.Endpoint

@@ -84,6 +84,7 @@ func Run(t *testing.T, fresh Factory) {
 	t.Run("a lost answer to any write is recovered from", c.lostAnswers)
 	t.Run("a plan from a revision that was not reached is refused or right", c.lostTrack)
 	t.Run("churn of members only mutates", c.churn)
+	t.Run("answers of DNS only change addresses", c.answers)
 	if c.cnf == nil && !c.stepwise {
 		t.Run("churn of backends only mutates", c.backendChurn)
 		t.Run("owners do not take a VIP from each other", c.contested)

@@ -27,6 +27,9 @@ type World struct {
 	offered  int  // services ever made
 	zones    int  // how often a node changed its zone
 	third    bool // there is a third node
+
+	dns     *rand.Rand // for names, so that nothing else depends on them
+	answers map[string][]netip.Prefix
 }
 
 // pod is an endpoint with what selectors match.
@@ -44,6 +47,9 @@ func NewWorld(seed uint64) *World {
 		terms: make(map[intent.SetID]peerList),
 
 		chance: rand.New(rand.NewPCG(seed, 0x73657276696365)),
+
+		dns:     rand.New(rand.NewPCG(seed, 0x6e616d6573)),
+		answers: make(map[string][]netip.Prefix),
 	}
 	w.dual = w.rng.IntN(3) * 3
 	for range 5 {
@@ -77,6 +83,9 @@ func (w *World) Step() {
 	}
 	for range 1 + w.chance.IntN(2) {
 		w.changeService()
+	}
+	if w.dns.IntN(2) == 0 {
+		w.answer(pick(w.dns, names()))
 	}
 }
 
@@ -168,7 +177,10 @@ func (w *World) State() *State {
 		}
 		seen[id] = true
 		list := w.terms[id]
-		spec := SetSpec{ID: id, Prefixes: list.prefixes, Within: list.within}
+		spec := SetSpec{ID: id, Prefixes: list.prefixes, Hosts: list.hosts, Within: list.within}
+		for _, name := range list.hosts {
+			spec.Prefixes = intent.MergePrefixes(slices.Concat(spec.Prefixes, w.answers[name]))
+		}
 		for _, p := range w.pods {
 			if list.selects(p) {
 				spec.Keys = append(spec.Keys, p.Key)
@@ -187,10 +199,12 @@ func (w *World) State() *State {
 	return s
 }
 
-// peerList is the content of a set: the pods that any of its terms selects, as far as their addresses are within, and prefixes.
+// peerList is the content of a set: the pods that any of its terms selects, as far as their addresses are within, prefixes, and the
+// addresses of names.
 type peerList struct {
 	terms    []term
 	prefixes []netip.Prefix
+	hosts    []string
 	within   []netip.Prefix
 }
 
@@ -218,6 +232,7 @@ func (l peerList) id() intent.SetID {
 	for _, p := range l.prefixes {
 		parts = append(parts, p.String())
 	}
+	parts = append(parts, l.hosts...)
 	id := strings.Join(parts, " or ")
 	for _, p := range l.within {
 		id += " within " + p.String()

@@ -22,7 +22,7 @@ const (
 func mutable(kind string) []string {
 	switch kind {
 	case kindSet:
-		return []string{"addresses", "members"}
+		return []string{"addresses", "members", "prefixes"}
 	case kindBalancer:
 		return []string{"vips"}
 	default:
@@ -176,9 +176,11 @@ func (t tally) lists() (gone, come []string) {
 }
 
 // churn is what happened to the members of one set over several changes.
-type churn struct{ members, addresses tally }
+type churn struct{ members, addresses, prefixes tally }
 
-func newChurn() *churn { return &churn{members: make(tally), addresses: make(tally)} }
+func newChurn() *churn {
+	return &churn{members: make(tally), addresses: make(tally), prefixes: make(tally)}
+}
 
 func (c *churn) add(d intent.SetDelta) {
 	for _, e := range d.Left {
@@ -194,6 +196,12 @@ func (c *churn) add(d intent.SetDelta) {
 	}
 	note(d.AddrsRemoved, false)
 	note(d.AddrsAdded, true)
+	for _, p := range d.PrefixesRemoved {
+		c.prefixes.note(p.String(), false)
+	}
+	for _, p := range d.PrefixesAdded {
+		c.prefixes.note(p.String(), true)
+	}
 }
 
 // op returns the Mutate for what c holds, false if that is nothing.
@@ -202,7 +210,7 @@ func (c *churn) op(set intent.SetID) (backends.Op, bool) {
 		Verb: backends.Mutate, Kind: kindSet, Name: setName(set), Group: groupSwitch,
 		Before: backends.Fields{}, After: backends.Fields{},
 	}
-	for f, t := range map[string]tally{"addresses": c.addresses, "members": c.members} {
+	for f, t := range map[string]tally{"addresses": c.addresses, "members": c.members, "prefixes": c.prefixes} {
 		gone, come := t.lists()
 		if len(gone) > 0 {
 			op.Before[f] = gone

@@ -181,7 +181,9 @@ func (p *planner) planMembers() {
 			}
 			add, remove := d.addresses(f)
 			listed := prefixesOf(p.r.want.Set(id), f) // these stay, whether or not a member has the same address
-			p.mutate(p.r.emptyAddressSet(ref), "addresses", without(add, listed), without(remove, listed))
+			add, remove = without(add, listed), without(remove, listed)
+			listing, unlisting := d.listing(p.r.want.Set(id), f)
+			p.mutate(p.r.emptyAddressSet(ref), "addresses", append(add, listing...), append(remove, unlisting...))
 		}
 	}
 }
@@ -247,12 +249,13 @@ func (p *planner) commit() {
 
 // delta is the net effect of several membership changes of one set.
 type delta struct {
-	keys  map[object.Key]bool // true joined, false left
-	addrs map[netip.Addr]bool // true added, false removed
+	keys     map[object.Key]bool   // true joined, false left
+	addrs    map[netip.Addr]bool   // true added, false removed
+	prefixes map[netip.Prefix]bool // the same
 }
 
 func newDelta() *delta {
-	return &delta{keys: map[object.Key]bool{}, addrs: map[netip.Addr]bool{}}
+	return &delta{keys: map[object.Key]bool{}, addrs: map[netip.Addr]bool{}, prefixes: map[netip.Prefix]bool{}}
 }
 
 // add adds one more change, later than those before. An endpoint that left and joined again, for example with other
@@ -270,6 +273,27 @@ func (d *delta) add(s *intent.SetDelta) {
 	for _, a := range s.AddrsAdded {
 		net(d.addrs, a, true)
 	}
+	for _, p := range s.PrefixesRemoved {
+		net(d.prefixes, p, false)
+	}
+	for _, p := range s.PrefixesAdded {
+		net(d.prefixes, p, true)
+	}
+}
+
+// listing formats the prefixes of one family that were added and removed. An address that a member has as well stays.
+func (d *delta) listing(set *intent.Set, f intent.Families) (add, remove []string) {
+	for p, came := range d.prefixes {
+		held := p.IsSingleIP() && set.Members != nil && set.Counts(p.Addr()) && set.Members.HasAddr(p.Addr())
+		switch {
+		case intent.FamilyOf(p.Addr()) != f:
+		case came:
+			add = append(add, nb.PrefixText(p))
+		case !held:
+			remove = append(remove, nb.PrefixText(p))
+		}
+	}
+	return add, remove
 }
 
 func net[K comparable](m map[K]bool, k K, came bool) {

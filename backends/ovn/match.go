@@ -49,7 +49,7 @@ type peerMatch struct {
 }
 
 // peerMatches names a peer, one match for each address family that it can have addresses of: those of the cluster if
-// the set has members, and those of its prefixes.
+// the set has members, those of its prefixes, and both if it has DNS names.
 func peerMatches(names nb.Namer, want *intent.Snapshot, d intent.Direction, p intent.Peer) []peerMatch {
 	switch p.Kind {
 	case intent.PeerAny:
@@ -69,7 +69,7 @@ func setMatches(names nb.Namer, cluster intent.Families, d intent.Direction, set
 	var out []peerMatch
 	for _, f := range []intent.Families{intent.IPv4, intent.IPv6} {
 		prefixes := prefixesOf(set, f)
-		members := set.Members != nil && cluster.Has(f)
+		members := set.Members != nil && cluster.Has(f) || len(set.Hosts) > 0 // an address set, which may be empty at times
 		field := nb.AddressField(f, sideOf(d).address)
 		switch {
 		case !members && len(prefixes) == 0:

@@ -128,7 +128,9 @@ func (r *rendering) peers(p *intent.Policy, rule *intent.Rule, allows bool) ([]e
 		r.listed[set.ID] = true
 		prefixes = append(prefixes, hosts(set.Addrs())...)
 	}
-	if len(prefixes) == 0 {
+	if len(set.Hosts) > 0 {
+		r.listed[set.ID] = true // the group stays while DNS answers nothing, and then matches nothing
+	} else if len(prefixes) == 0 {
 		return out, len(out) > 0
 	}
 	if len(prefixes) > maxPrefixes {

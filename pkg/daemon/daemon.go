@@ -23,6 +23,7 @@ import (
 	"github.com/netloom/netloom/pkg/peers"
 	"github.com/netloom/netloom/pkg/pipeline"
 	"github.com/netloom/netloom/pkg/reconcile"
+	"github.com/netloom/netloom/pkg/resolver"
 	"github.com/netloom/netloom/pkg/retention"
 	"github.com/netloom/netloom/pkg/serving"
 	"github.com/netloom/netloom/pkg/source"
@@ -43,6 +44,7 @@ type Daemon struct {
 	observe  reconcile.Observers
 	coverage *coverage.Watch    // of one of them
 	page     *page              // nil if no web page is served
+	resolver *resolver.Resolver // of the DNS names in objects
 	sdwan    *sdwan.Controller  // nil if it is switched off
 	clients  *clients           // nil if nothing is read from a Kubernetes API
 	webhook  *admission         // nil if no admission reviews are answered
@@ -88,6 +90,7 @@ func New(opts Options, log logrus.FieldLogger) (*Daemon, error) {
 	if d.peers != nil {
 		d.pipeline.Join(d.peers)
 	}
+	d.resolver = resolver.New(opts.Resolver, d.pipeline, d.metrics, log)
 	d.coverage = coverage.NewWatch(d.metrics, log)
 	d.observe = reconcile.Observers{d.metrics, d.coverage, &keptObserver{report: d.reportKept}}
 	d.pipeline.KeptInTargets(d.keptInTargets)
@@ -235,9 +238,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 		}
 	}
 	group.Go(func() error { return d.write(ctx) })
-	if d.sdwan != nil {
-		group.Go(func() error { return d.sdwan.Resolve(ctx) })
-	}
+	group.Go(func() error { return d.resolver.Run(ctx) })
 	handler := d.handler()
 	if d.opts.Listen != "" {
 		group.Go(func() error { return d.serve(ctx, handler) })

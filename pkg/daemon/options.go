@@ -6,6 +6,7 @@ import (
 	"github.com/netloom/netloom/pkg/election"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/reconcile"
+	"github.com/netloom/netloom/pkg/resolver"
 	"github.com/netloom/netloom/pkg/serving"
 	"github.com/netloom/netloom/pkg/source"
 	"github.com/netloom/netloom/pkg/source/kube"
@@ -44,6 +45,8 @@ type Options struct {
 	Leader election.Options // how one of several instances is chosen to write
 
 	SDWAN sdwan.Options // handling of SD-WAN resources
+
+	Resolver resolver.Options // how DNS names in objects are looked up
 
 	Webhook Webhook // which admission reviews are answered
 

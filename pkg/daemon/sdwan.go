@@ -13,7 +13,8 @@ func newSDWAN(d *Daemon) *sdwan.Controller {
 	}
 	return sdwan.New(opts, sdwan.Environment{
 		Pipeline: d.pipeline, Objects: d.source, Metrics: d.metrics, Observer: &d.observe, Loops: d.loopOptions(),
-		Owner: d.opts.Target.Owner, KeptChanged: d.reportKept, Log: d.log,
+		Owner: d.opts.Target.Owner, KeptChanged: d.reportKept, Resolved: d.resolver.Settled,
+		Log: d.log,
 	})
 }
 

@@ -30,8 +30,9 @@ func (d *Daemon) stages() []stage {
 	if d.fabric != nil {
 		out = append(out, stage{"interfaces of the embedded controller", d.seedController})
 	}
+	out = append(out, stage{"DNS names", func(pipeline.Published) { d.resolver.Want(d.pipeline.Translator().Hosts()) }})
 	if d.sdwan != nil {
-		out = append(out, stage{"SD-WAN", func(p pipeline.Published) { d.sdwan.Published(&p, d.pipeline.Translator().Hosts()) }})
+		out = append(out, stage{"SD-WAN", func(p pipeline.Published) { d.sdwan.Published(&p) }})
 	}
 	if d.policies != nil {
 		out = append(out, stage{"reports on policies", d.policies.Published})
@@ -102,8 +103,12 @@ func (d *Daemon) awaitPorts(names []string) {
 	}
 }
 
-// wake has the loops of the targets sync the snapshot. Until now a loop that its backend woke has synced the one before.
+// wake has the loops of the targets sync the snapshot. Until now a loop that its backend woke has synced the one before. At the start,
+// they wait for the first answers of DNS.
 func (d *Daemon) wake(p pipeline.Published) {
+	if !d.resolver.Settled() {
+		return
+	}
 	d.staged.Store(p.Snapshot)
 	for _, t := range d.targets {
 		t.loop.Wake()

@@ -1,6 +1,9 @@
 package intent
 
-import "net/netip"
+import (
+	"net/netip"
+	"slices"
+)
 
 // Revision numbers snapshots of one process, upwards from 1. Zero is before the first.
 type Revision uint64
@@ -30,8 +33,7 @@ func (c *Change) empty() bool {
 func (c *Change) weight() int {
 	n := 1 + len(c.LoadBalancers) + len(c.Nodes) + len(c.CNFs) + len(c.DeviceIntents)
 	for i := range c.Members {
-		d := &c.Members[i]
-		n += len(d.Joined) + len(d.Left) + len(d.AddrsAdded) + len(d.AddrsRemoved)
+		n += c.Members[i].weight()
 	}
 	return n
 }
@@ -45,6 +47,31 @@ type SetDelta struct {
 	// is not removed, one that a member already had is not added. Addresses outside Set.Within are not included.
 	AddrsAdded   []netip.Addr
 	AddrsRemoved []netip.Addr
+	// PrefixesAdded and PrefixesRemoved are those that only the new and only the old Set.Prefixes lists. A prefix may be replaced by
+	// others that cover the same addresses.
+	PrefixesAdded   []netip.Prefix
+	PrefixesRemoved []netip.Prefix
+}
+
+// weight counts the endpoints, addresses and prefixes that d lists.
+func (d *SetDelta) weight() int {
+	return len(d.Joined) + len(d.Left) + len(d.AddrsAdded) + len(d.AddrsRemoved) + len(d.PrefixesAdded) + len(d.PrefixesRemoved)
+}
+
+// setPrefixes records that the prefixes of a set were old and are now.
+func (d *SetDelta) setPrefixes(old, now []netip.Prefix) {
+	d.PrefixesAdded, d.PrefixesRemoved = missingPrefixes(now, old), missingPrefixes(old, now)
+}
+
+// missingPrefixes lists the prefixes of a sorted list that another does not have.
+func missingPrefixes(list, other []netip.Prefix) []netip.Prefix {
+	var out []netip.Prefix
+	for _, p := range list {
+		if _, has := slices.BinarySearchFunc(other, p, ComparePrefixes); !has {
+			out = append(out, p)
+		}
+	}
+	return out
 }
 
 // Families is a set of IP address families.

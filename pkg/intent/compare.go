@@ -20,7 +20,7 @@ type Comparer interface {
 // what s does not remember, it finds by comparing the two, which share everything that did not change. The result is then one
 // net change, whose cost depends on the size of the sets that differ.
 //
-// A set that is in Sets exists in only one of the two, or has other prefixes.
+// A set that is in Sets exists in only one of the two, or has other prefixes although it has no DNS names.
 func (s *Snapshot) ChangesFrom(was *Snapshot) []Change {
 	changes, remembered := s.Since(was.revision)
 	if remembered && !recreates(changes, was, s) {
@@ -41,10 +41,11 @@ func (s *Snapshot) compare(was *Snapshot) Change {
 	c := Change{Families: s.families != was.families, Unknown: s.unknown != was.unknown}
 	differing(was.sets, s.sets, func(id string, old, now *Set) {
 		switch {
-		case old == nil || now == nil || !slices.Equal(old.Prefixes, now.Prefixes) || !slices.Equal(old.Within, now.Within):
+		case old == nil || now == nil || !slices.Equal(old.Within, now.Within) ||
+			len(now.Hosts) == 0 && !slices.Equal(old.Prefixes, now.Prefixes):
 			c.Sets = append(c.Sets, SetID(id))
 		default:
-			if d := now.since(old); !d.empty() {
+			if d := now.since(old); d.weight() > 0 {
 				c.Members = append(c.Members, d)
 			}
 		}
@@ -87,7 +88,7 @@ func differing[T any](was, is *iradix.Tree[*T], f func(key string, was, is *T)) 
 	}
 }
 
-// since returns the net change of the members of a set.
+// since returns the net change of the members and prefixes of a set.
 func (s *Set) since(was *Set) SetDelta {
 	d := SetDelta{ID: s.ID}
 	compared := false
@@ -99,11 +100,8 @@ func (s *Set) since(was *Set) SetDelta {
 	}
 	d.AddrsAdded = lacking(d.Joined, s, was)
 	d.AddrsRemoved = lacking(d.Left, was, s)
+	d.setPrefixes(was.Prefixes, s.Prefixes)
 	return d
-}
-
-func (d *SetDelta) empty() bool {
-	return len(d.Joined)+len(d.Left)+len(d.AddrsAdded)+len(d.AddrsRemoved) == 0
 }
 
 // visit compares members by visiting all of them.

@@ -231,13 +231,12 @@ func (n *lowered) derive(changes []Change) {
 		old, _ := n.sets.Get([]byte(id))
 		now := n.meet(id, m)
 		n.sets.Insert([]byte(id), now)
+		delta := SetDelta{ID: id}
 		was, wasMeet := old.Members.(meet)
-		is, isMeet := now.Members.(meet)
-		if !wasMeet || !isMeet {
-			continue
+		if is, isMeet := now.Members.(meet); wasMeet && isMeet {
+			delta = was.change(id, is, touched[id])
 		}
-		delta := was.change(id, is, touched[id])
-		if len(delta.Joined)+len(delta.Left)+len(delta.AddrsAdded)+len(delta.AddrsRemoved) > 0 {
+		if delta.setPrefixes(old.Prefixes, now.Prefixes); delta.weight() > 0 {
 			n.change.Members = append(n.change.Members, delta)
 		}
 	}

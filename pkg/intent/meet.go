@@ -42,6 +42,7 @@ func newMeet(id SetID, sets []*Set, subject bool) *Set {
 		if subject {
 			continue
 		}
+		set.Hosts = append(set.Hosts, s.Hosts...)
 		if i == 0 {
 			set.Prefixes = s.Prefixes
 		} else {
@@ -51,6 +52,8 @@ func newMeet(id SetID, sets []*Set, subject bool) *Set {
 	if !subject && !m.mayHaveMembers() {
 		set.Members = nil
 	}
+	slices.Sort(set.Hosts)
+	set.Hosts = slices.Compact(set.Hosts)
 	set.Title = strings.Join(titles, " and ")
 	return set
 }
@@ -166,6 +169,10 @@ func lastAddr(p netip.Prefix) netip.Addr {
 // change returns what differs between an intersection before and after changes of its sets.
 func (m meet) change(id SetID, after meet, t *touchedMembers) SetDelta {
 	delta := SetDelta{ID: id}
+	if t.prefixes {
+		t.addAddrs(m)
+		t.addAddrs(after)
+	}
 	for _, k := range t.order {
 		was, is := m.HasKey(k), after.HasKey(k)
 		e := t.byKey[k]
@@ -194,6 +201,17 @@ type touchedMembers struct {
 	byKey map[object.Key]*touchedMember
 	order []object.Key
 	addrs map[netip.Addr]bool
+	// prefixes is whether those of a set changed: then any address of a member may count now, or no longer.
+	prefixes bool
+}
+
+// addAddrs adds all addresses of members.
+func (t *touchedMembers) addAddrs(m meet) {
+	for e := range m.All() {
+		for _, a := range e.Addrs {
+			t.addrs[a] = true
+		}
+	}
 }
 
 // touchedMember is an endpoint before and after changes: as it first left, and as it last joined. Either may be nil.
@@ -205,6 +223,7 @@ func newTouchedMembers() *touchedMembers {
 
 // add adds one more change, later than those before.
 func (t *touchedMembers) add(d *SetDelta) {
+	t.prefixes = t.prefixes || len(d.PrefixesAdded)+len(d.PrefixesRemoved) > 0
 	for i := range d.Left {
 		if e := t.member(&d.Left[i]); e.left == nil && e.joined == nil {
 			e.left = &d.Left[i]

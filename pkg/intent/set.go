@@ -27,11 +27,14 @@ func IsolatedSet(d Direction) SetID {
 
 // Set is a group of endpoints and prefixes that policies name as subject or peer.
 //
-// The members of a set change from snapshot to snapshot under one ID; its prefixes do not.
+// The members of a set change from snapshot to snapshot under one ID; its prefixes do so only if it has Hosts.
 type Set struct {
 	ID       SetID
 	Members  Members        // nil means no endpoint
 	Prefixes []netip.Prefix // sorted, masked, disjoint; only sets used as peers have any
+	// Hosts are the DNS names whose present addresses are among Prefixes, sorted. A target should render a set with Hosts in a
+	// form that does not depend on which prefixes it has, so that an answer of DNS changes nothing but addresses.
+	Hosts []string
 	// Within, if not empty, narrows the members to their addresses inside these prefixes, which are sorted, masked and
 	// disjoint too; only sets used as peers have it. Prefixes are not narrowed.
 	Within []netip.Prefix

@@ -2,6 +2,7 @@ package intent
 
 import (
 	"iter"
+	"net/netip"
 	"slices"
 
 	iradix "github.com/hashicorp/go-immutable-radix/v2"
@@ -155,6 +156,23 @@ func (b *Builder) UpdateMembers(m Members, delta SetDelta) {
 	set := *old
 	set.Members = m
 	b.sets.Insert([]byte(delta.ID), &set)
+	b.change.Members = append(b.change.Members, delta)
+}
+
+// UpdatePrefixes replaces the prefixes of a set and records the change. It panics if there is no such set.
+func (b *Builder) UpdatePrefixes(id SetID, prefixes []netip.Prefix) {
+	old, ok := b.sets.Get([]byte(id))
+	if !ok {
+		panic("intent: prefixes of unknown set " + string(id))
+	}
+	delta := SetDelta{ID: id}
+	delta.setPrefixes(old.Prefixes, prefixes)
+	if delta.weight() == 0 {
+		return
+	}
+	set := *old
+	set.Prefixes = prefixes
+	b.sets.Insert([]byte(id), &set)
 	b.change.Members = append(b.change.Members, delta)
 }
 

@@ -32,7 +32,7 @@ func (m *Metrics) makeCNFs() {
 			"target"),
 		writes: m.counter("netloom_status_writes_total",
 			"Writes of status and finalizers by result: ok, conflict, forbidden or failed.", "result"),
-		lookups: m.counter("netloom_host_lookups_total", "DNS lookups for SD-WAN objects by result: found, absent or failed.",
+		lookups: m.counter("netloom_host_lookups_total", "DNS lookups of names in objects by result: found, absent or failed.",
 			"result"),
 	}
 }

@@ -194,7 +194,7 @@ func titleOf(set *intent.Set) string {
 	switch {
 	case set == nil:
 		return "no pods"
-	case set.Members == nil && len(set.Prefixes) > 0:
+	case set.Members == nil && len(set.Hosts) == 0 && len(set.Prefixes) > 0:
 		return PrefixText(set.Prefixes)
 	case set.Title == "":
 		return string(set.ID)

@@ -252,7 +252,7 @@ func setOf(s *intent.Snapshot, id intent.SetID) Set {
 		return out
 	}
 	switch {
-	case set.Members == nil && len(set.Prefixes) > 0:
+	case set.Members == nil && len(set.Hosts) == 0 && len(set.Prefixes) > 0:
 		out.Title = query.PrefixText(set.Prefixes)
 	case set.Title != "":
 		out.Title = set.Title

@@ -49,7 +49,7 @@ var rooms = []room{
 		"pkg/intent", "pkg/object", "pkg/apis/...", "k8s.io/api/...", "k8s.io/apimachinery/...",
 	}},
 	{dir: "translator/owner", pure: true, may: []string{"k8s.io/apimachinery/..."}},
-	{dir: "translator/sets", pure: true, may: []string{"labelcache", "pkg/intent", "pkg/object", "translator/dirty"}},
+	{dir: "translator/sets", pure: true, may: []string{"labelcache", "pkg/intent", "pkg/object", "translator/dirty", "translator/host"}},
 	{dir: "translator/policy", pure: true, may: []string{
 		"labelcache", "pkg/intent", "pkg/object", "translator/budget", "translator/dirty", "translator/field", "translator/host",
 		"translator/sets", "k8s.io/api/...", "k8s.io/apimachinery/...", policyAPI,
@@ -190,6 +190,7 @@ var rooms = []room{
 		"pkg/apis/...", "pkg/controller/sdwan", "pkg/object", "pkg/openwrt/simulator", "pkg/pipeline/pipelinetest", "pkg/status",
 		"k8s.io/api/core/v1", "k8s.io/apimachinery/...", "k8s.io/client-go/...", testify, logrus,
 	}},
+	{dir: "pkg/resolver", may: []string{"translator", logrus}},
 	{dir: "pkg/election", may: []string{
 		"backends", "pkg/metrics", "pkg/reconcile", "k8s.io/apimachinery/...", "k8s.io/client-go/...",
 		"github.com/go-logr/logr", logrus, uuid,

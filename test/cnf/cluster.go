@@ -21,6 +21,7 @@ import (
 	"github.com/netloom/netloom/pkg/controller/sdwan"
 	"github.com/netloom/netloom/pkg/daemon"
 	"github.com/netloom/netloom/pkg/reconcile"
+	"github.com/netloom/netloom/pkg/resolver"
 	"github.com/netloom/netloom/pkg/source/kube"
 )
 
@@ -79,8 +80,9 @@ func (c *Cluster) Start() {
 		},
 		SDWAN: sdwan.Options{
 			Enabled: true, Dynamic: dyn, Secrets: kube.NewSecrets(core, Interval), NoEvents: true, PlainHTTP: true,
-			Interval: Interval, Dial: c.devices.Dial, Resolve: c.resolve,
+			Interval: Interval, Dial: c.devices.Dial,
 		},
+		Resolver: resolver.Options{LookUp: c.resolve},
 	}
 	if c.change != nil {
 		c.change(&opts)

@@ -5,10 +5,12 @@ package e2ekube_test
 import (
 	"io/fs"
 	"strings"
+	"testing"
 
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/netloom/netloom/pkg/apis/clusterpolicy"
 	"github.com/netloom/netloom/pkg/object"
@@ -59,6 +61,42 @@ func (w *world) defineClusterPolicies() {
 			})
 		}
 	}
+}
+
+// lockdown denies connections to the database of a shop to everybody, whatever NetworkPolicies allow.
+const lockdown = `
+apiVersion: policy.networking.k8s.io/v1alpha2
+kind: ClusterNetworkPolicy
+metadata: {name: lockdown}
+spec:
+  tier: Admin
+  priority: 10
+  subject: {pods: {namespaceSelector: {matchLabels: {team: retail}}, podSelector: {matchLabels: {app: db}}}}
+  ingress:
+  - {name: no-sql, action: Deny, from: [{namespaces: {}}], protocols: [{tcp: {destinationPort: {number: 5432}}}]}
+`
+
+// TestClusterPoliciesAreDefinedLater starts netloom in a cluster without the kinds of cluster-wide policies. Once they are defined,
+// policies are enforced without a restart, beside NetworkPolicies.
+func TestClusterPoliciesAreDefinedLater(t *testing.T) {
+	w := newWorld(t)
+	w.peopled()
+	w.kube.Apply(policies)
+	w.converge()
+	require.True(t, w.connects(api, db, 5432))
+
+	w.defineClusterPolicies()
+	w.kube.Apply(lockdown)
+	ovnlab.Eventually(t, patience, "the policy is enforced", func() bool {
+		w.netloom.Running()
+		return !w.connects(api, db, 5432)
+	})
+	require.True(t, w.connects(web, api, 80), "other pods keep what they are allowed")
+	require.True(t, w.connects(prober, db, 80), "and so do other ports")
+	client := w.kube.Objects().Resource(schema.GroupVersionResource{Group: clusterPolicyGroup, Version: "v1alpha2", Resource: "clusternetworkpolicies"})
+	require.NoError(t, client.Delete(t.Context(), "lockdown", metav1.DeleteOptions{}))
+	w.converge()
+	require.True(t, w.connects(api, db, 5432))
 }
 
 // awaitClusterPolicies waits until each cluster-wide policy reports that its present generation is accepted and enforced.

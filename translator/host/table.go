@@ -2,6 +2,7 @@ package host
 
 import (
 	"maps"
+	"math/bits"
 	"net/netip"
 	"slices"
 )
@@ -34,12 +35,21 @@ func (t *Table) Release(name string) {
 	}
 }
 
-// Set sets the addresses of a name; none means that it does not resolve. It reports whether the answer is a new one. A name
-// that was never used is ignored.
-func (t *Table) Set(name string, addrs []netip.Addr) bool {
+// Effect is what a new answer changes.
+type Effect uint8
+
+// The effects.
+const (
+	Nothing   Effect = iota
+	Addresses        // other addresses
+	Standing         // moreover, whether the name resolves, or the Cost of its answer
+)
+
+// Set sets the addresses of a name; none means that it does not resolve. A name that was never used is ignored.
+func (t *Table) Set(name string, addrs []netip.Addr) Effect {
 	was, known := t.answers[name]
 	if !known && t.users[name] == 0 {
-		return false
+		return Nothing
 	}
 	now := make([]netip.Addr, 0, len(addrs))
 	for _, a := range addrs {
@@ -48,10 +58,25 @@ func (t *Table) Set(name string, addrs []netip.Addr) bool {
 	slices.SortFunc(now, netip.Addr.Compare)
 	now = slices.Compact(now)
 	if known && slices.Equal(was, now) {
-		return false
+		return Nothing
 	}
 	t.answers[name] = now
-	return true
+	if known && cost(was) == cost(now) {
+		return Addresses
+	}
+	return Standing
+}
+
+// Cost is what the answer for a name counts in a budget: at least as much as it has addresses, but the same for answers of similar
+// length.
+func (t *Table) Cost(name string) int { return cost(t.answers[name]) }
+
+// cost rounds the number of addresses up to a power of two.
+func cost(addrs []netip.Addr) int {
+	if len(addrs) == 0 {
+		return 0
+	}
+	return 1 << bits.Len(uint(len(addrs)-1))
 }
 
 // Addrs returns the addresses of a name, in order; false if it was not looked up yet.

@@ -86,7 +86,7 @@ func (p *clusterPolicy) parsePeer(
 	case action != intent.Allow:
 		err = fmt.Errorf("domainNames are only allowed in rules with action %s", p.acceptWord())
 	default:
-		prefixes = p.domainPeer(path, peer.DomainNames)
+		list.hosts = append(list.hosts, p.domainPeer(path, peer.DomainNames)...)
 	}
 	if err != nil || !p.account.Spend(budget.Prefixes, len(prefixes)) {
 		return err

@@ -22,12 +22,13 @@ type peerList struct {
 	selections []labelcache.Selection
 	values     int            // number of values that the selections compare with
 	prefixes   []netip.Prefix // canonical, of all ipBlocks together
+	hosts      []string       // DNS names
 	all        *sets.Spec     // the list as a set; nil means any
 }
 
 // union returns the list as a set.
 func (l *peerList) union() *sets.Spec {
-	spec := &sets.Spec{Prefixes: l.prefixes}
+	spec := &sets.Spec{Prefixes: l.prefixes, Hosts: l.hosts}
 	for _, s := range l.selections {
 		spec.Terms = append(spec.Terms, labelcache.NewTerm(s))
 	}

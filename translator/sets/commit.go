@@ -48,6 +48,8 @@ func (t *Table) Apply(next *intent.Builder, was *intent.Snapshot, changes []labe
 		case old && now == nil:
 			next.DropSet(id)
 			whole[id] = true
+		case now != nil:
+			next.UpdatePrefixes(id, now.Prefixes)
 		}
 	}
 	for i := range changes {
@@ -81,11 +83,26 @@ func (t *Table) current(id intent.SetID) *intent.Set {
 	if s == nil || s.numbers || s.shown == 0 {
 		return nil
 	}
-	set := &intent.Set{ID: id, Prefixes: s.spec.Prefixes, Within: s.spec.Within, Title: s.spec.title()}
+	set := &intent.Set{ID: id, Prefixes: t.prefixes(&s.spec), Hosts: s.spec.Hosts, Within: s.spec.Within, Title: s.spec.title()}
 	if ok {
 		set.Members = members{m}
 	}
 	return set
+}
+
+// prefixes lists the prefixes of a spec, with the addresses that DNS answers for its names.
+func (t *Table) prefixes(s *Spec) []netip.Prefix {
+	if len(s.Hosts) == 0 {
+		return s.Prefixes
+	}
+	out := slices.Clone(s.Prefixes)
+	for _, name := range s.Hosts {
+		addrs, _ := t.hosts.Addrs(name)
+		for _, a := range addrs {
+			out = append(out, netip.PrefixFrom(a, a.BitLen()))
+		}
+	}
+	return intent.MergePrefixes(out)
 }
 
 func (t *Table) isolatedTitle(id intent.SetID) string {

@@ -12,17 +12,18 @@ import (
 	"github.com/netloom/netloom/pkg/intent"
 )
 
-// Spec is the content of a set: endpoints that any term selects, and prefixes. The zero spec is empty.
+// Spec is the content of a set: endpoints that any term selects, prefixes, and the addresses of DNS names. The zero spec is empty.
 type Spec struct {
 	Terms    []labelcache.Term
 	Prefixes []netip.Prefix // canonical
+	Hosts    []string       // DNS names, whose addresses count as prefixes
 	Within   []netip.Prefix // canonical; narrows the terms
 	local    bool           // only endpoints on the translator's own node: for subjects, if it has an own node
 	name     intent.SetID   // the result of id, in which case the terms are canonical; "" until named
 }
 
-// Empty reports whether s has neither terms nor prefixes.
-func (s Spec) Empty() bool { return len(s.Terms) == 0 && len(s.Prefixes) == 0 }
+// Empty reports whether s can never have a member.
+func (s Spec) Empty() bool { return len(s.Terms)+len(s.Prefixes)+len(s.Hosts) == 0 }
 
 // Named returns s in canonical form with its ID computed, for a spec that is retained many times.
 func (s Spec) Named() Spec {
@@ -31,7 +32,7 @@ func (s Spec) Named() Spec {
 	return s
 }
 
-// canonical sorts the terms and drops repeated ones.
+// canonical sorts the terms and the names, and drops repeated ones.
 func (s Spec) canonical() Spec {
 	if s.name != "" {
 		return s
@@ -39,6 +40,9 @@ func (s Spec) canonical() Spec {
 	terms := slices.Clone(s.Terms)
 	slices.SortFunc(terms, func(a, b labelcache.Term) int { return strings.Compare(a.ID(), b.ID()) })
 	s.Terms = slices.CompactFunc(terms, func(a, b labelcache.Term) bool { return a.ID() == b.ID() })
+	hosts := slices.Clone(s.Hosts)
+	slices.Sort(hosts)
+	s.Hosts = slices.Compact(hosts)
 	return s
 }
 
@@ -58,6 +62,13 @@ func (s Spec) id() intent.SetID {
 			h.Write([]byte(p.String()))
 			h.Write([]byte{0})
 		}
+	}
+	if len(s.Hosts) > 0 {
+		h.Write([]byte{2})
+	}
+	for _, name := range s.Hosts {
+		h.Write([]byte(name))
+		h.Write([]byte{0})
 	}
 	kind := "set/"
 	if s.local {
@@ -87,6 +98,9 @@ func (s Spec) title() string {
 	}
 	if len(s.Prefixes) > 0 {
 		parts = append(parts, joinSome(s.Prefixes, netip.Prefix.String))
+	}
+	if len(s.Hosts) > 0 {
+		parts = append(parts, joinSome(s.Hosts, func(name string) string { return name }))
 	}
 	return strings.Join(parts, ", ")
 }

@@ -5,6 +5,7 @@ import (
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/translator/dirty"
+	"github.com/netloom/netloom/translator/host"
 )
 
 // localEndpoints is the set of the label cache with the endpoints on the translator's own node.
@@ -23,6 +24,8 @@ type Table struct {
 	resolving map[intent.SetID]map[object.Ref]bool // objects that split rules by the numbers of a named-port set
 	gated     map[intent.SetID]map[object.Ref]bool // what is shown only while the set has a member
 	replaced  []*Refs                              // to be released
+	hosts     *host.Table                          // the answers of DNS
+	withHost  map[string]map[intent.SetID]bool     // the sets that have the addresses of a name
 }
 
 // retained is a set that some translated object uses.
@@ -33,8 +36,8 @@ type retained struct {
 	numbers bool // retained only to learn what a named port resolves to: not part of a snapshot
 }
 
-// NewTable makes an empty table over a cache. Node is the own node, "" if there is none.
-func NewTable(cache *labelcache.Cache, queue *dirty.Queue, cluster, node string) *Table {
+// NewTable makes an empty table over a cache and the answers of DNS. Node is the own node, "" if there is none.
+func NewTable(cache *labelcache.Cache, hosts *host.Table, queue *dirty.Queue, cluster, node string) *Table {
 	if node != "" {
 		cache.AddTerm(localEndpoints, labelcache.NewTerm(labelcache.Selection{Cluster: cluster, Node: node}))
 	}
@@ -43,6 +46,14 @@ func NewTable(cache *labelcache.Cache, queue *dirty.Queue, cluster, node string)
 		retained:  map[intent.SetID]*retained{},
 		resolving: map[intent.SetID]map[object.Ref]bool{},
 		gated:     map[intent.SetID]map[object.Ref]bool{},
+		hosts:     hosts, withHost: map[string]map[intent.SetID]bool{},
+	}
+}
+
+// HostChanged has the sets with the addresses of a DNS name compared with what they have now.
+func (t *Table) HostChanged(name string) {
+	for id := range t.withHost[name] {
+		t.touch(id)
 	}
 }
 
@@ -68,7 +79,7 @@ func (t *Table) EndpointCount() int {
 
 // Len counts the sets and everything else that is kept for objects.
 func (t *Table) Len() int {
-	return len(t.retained) + len(t.resolving) + len(t.gated) + len(t.replaced)
+	return len(t.retained) + len(t.resolving) + len(t.gated) + len(t.replaced) + len(t.withHost)
 }
 
 // own narrows a term to endpoints that are subjects.
@@ -100,6 +111,12 @@ func (t *Table) retain(id intent.SetID, spec Spec, numbers bool) intent.SetID {
 		for _, term := range t.cached(spec) {
 			t.cache.AddTerm(labelcache.SetID(id), term)
 		}
+		for _, name := range spec.Hosts {
+			if t.withHost[name] == nil {
+				t.withHost[name] = map[intent.SetID]bool{}
+			}
+			t.withHost[name][id] = true
+		}
 	}
 	s.count++
 	return id
@@ -115,6 +132,11 @@ func (t *Table) release(id intent.SetID) {
 	t.touch(id)
 	for _, term := range t.cached(s.spec) {
 		t.cache.RemoveTerm(labelcache.SetID(id), term)
+	}
+	for _, name := range s.spec.Hosts {
+		if delete(t.withHost[name], id); len(t.withHost[name]) == 0 {
+			delete(t.withHost, name)
+		}
 	}
 }
 

@@ -61,13 +61,17 @@ func harms() []harm {
 			return true
 		})},
 		{"an address group gains a prefix", rewritten(tungsten.KindAddressGroup, func(o *tungsten.Object) bool {
-			subnets := append([]tungsten.Subnet{{IPPrefix: "192.0.2.0", IPPrefixLen: 24}}, o.AddressGroupPrefix.Subnet...)
+			subnets := []tungsten.Subnet{{IPPrefix: "192.0.2.0", IPPrefixLen: 24}}
+			if o.AddressGroupPrefix != nil {
+				subnets = append(subnets, o.AddressGroupPrefix.Subnet...)
+			}
 			o.AddressGroupPrefix = &tungsten.Subnets{Subnet: subnets}
 			return true
 		})},
 		{"an address group loses its prefixes", rewritten(tungsten.KindAddressGroup, func(o *tungsten.Object) bool {
+			had := o.AddressGroupPrefix != nil
 			o.AddressGroupPrefix = nil
-			return true
+			return had
 		})},
 		{"an interface loses a tag", func(tb testing.TB, t *Target, o *tungsten.Object) []string {
 			tb.Helper()

@@ -39,6 +39,8 @@ type Environment struct {
 	Observer reconcile.Observer // of the loop of every device
 	Loops    reconcile.Options  // of the loop of every device; target, interval and observer are filled in
 	Owner    string             // mark on everything that is written
+	// Resolved reports whether the snapshots have the answers of DNS: nothing is written to CNFs before.
+	Resolved func() bool
 	// KeptChanged is called when a loop that may have kept something has ended.
 	KeptChanged func()
 	Log         logrus.FieldLogger
@@ -47,20 +49,19 @@ type Environment struct {
 // Controller configures CNFs and reports on SD-WAN objects. Make it with New.
 type Controller struct {
 	fleet    *fleet
-	hosts    *hosts
 	statuses *statuses // nil if no status is written
 	reports  *reports  // nil if no reports are collected
 	log      logrus.FieldLogger
 	problems []object.Problem // that were logged, because no status is written; only the goroutine of the pipeline uses it
 }
 
-// New makes a controller. Published has to be called for each snapshot, Resolve and Run to do its work.
+// New makes a controller. Published has to be called for each snapshot, and Run to do its work.
 func New(opts Options, env Environment) *Controller {
 	opts = opts.withDefaults()
-	c := &Controller{hosts: newHosts(opts, env), log: env.Log}
+	c := &Controller{log: env.Log}
 	c.fleet = newFleet(opts, env)
 	c.fleet.latest = func() *intent.Snapshot {
-		if !c.hosts.Settled() {
+		if !env.Resolved() {
 			return nil
 		}
 		return env.Pipeline.Latest()
@@ -80,9 +81,8 @@ func New(opts Options, env Environment) *Controller {
 	return c
 }
 
-// Published takes in a new snapshot, and the DNS names that its objects contain. The goroutine of the pipeline calls it.
-func (c *Controller) Published(p *pipeline.Published, hosts []string) {
-	c.hosts.Want(hosts)
+// Published takes in a new snapshot. The goroutine of the pipeline calls it.
+func (c *Controller) Published(p *pipeline.Published) {
 	if c.reports != nil {
 		c.reports.Published(p.Events)
 	}
@@ -95,9 +95,6 @@ func (c *Controller) Published(p *pipeline.Published, hosts []string) {
 	}
 	c.fleet.Wake()
 }
-
-// Resolve looks up DNS names until ctx ends.
-func (c *Controller) Resolve(ctx context.Context) error { return c.hosts.Run(ctx) }
 
 // Run writes until ctx ends, and returns once everything that writes has ended. It may be called again.
 func (c *Controller) Run(ctx context.Context) error {

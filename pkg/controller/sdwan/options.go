@@ -21,7 +21,6 @@ import (
 const (
 	DefaultInterval        = 30 * time.Second
 	DefaultStatusNamespace = "sdewan-system"
-	DefaultResolveInterval = 30 * time.Second
 )
 
 // Options configures the handling of SD-WAN resources. The zero value ignores them.
@@ -41,15 +40,12 @@ type Options struct {
 	Interval        time.Duration // between two read-backs of a device; 0 means the default
 	StatusInterval  time.Duration // between two collections of reports of CNFs; 0 collects none
 	StatusNamespace string        // where CNFStatus objects show the CNFs of all namespaces; "" means the default
-	ResolveInterval time.Duration // between two DNS lookups of a name; 0 means the default
 
 	ClusterWide    bool   // objects are for the CNFs of their purpose in every namespace
 	ServiceRules   string // which Services CNFs offer, see ParseServiceRules in translator/sdwan; "" means off
 	ServicePurpose string // of the CNFs that offer Services without a label of their own
 	PlainHTTP      bool   // connects by HTTP to CNFs that name no certificate; false does not configure them
 
-	// Resolve finds the addresses of a DNS name, as net.Resolver.LookupNetIP does; nil asks the system.
-	Resolve func(ctx context.Context, host string) ([]netip.Addr, error)
 	// Dial opens connections to devices; nil uses the network.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// Target makes the target of a device.
@@ -59,7 +55,6 @@ type Options struct {
 // withDefaults fills in what is zero.
 func (o Options) withDefaults() Options {
 	o.Interval = cmp.Or(o.Interval, DefaultInterval)
-	o.ResolveInterval = cmp.Or(o.ResolveInterval, DefaultResolveInterval)
 	o.StatusNamespace = cmp.Or(o.StatusNamespace, DefaultStatusNamespace)
 	return o
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/pipeline"
 	"github.com/netloom/netloom/pkg/reconcile"
+	"github.com/netloom/netloom/pkg/resolver"
 	"github.com/netloom/netloom/translator"
 )
 
@@ -57,15 +58,20 @@ func (r *rig) prepare() {
 	m := metrics.New()
 	r.Metrics = m.Handler()
 	p := pipeline.New(r.Source, translator.Options{}, r.Log)
+	names := resolver.New(resolver.Options{LookUp: r.LookUp}, p, m, r.Log)
 	r.controller = sdwan.New(r.Options, sdwan.Environment{
 		Pipeline: p, Objects: r.Source, Metrics: m, Observer: m, Owner: "netloom", KeptChanged: func() {}, Log: r.Log,
+		Resolved: names.Settled,
 		Loops: reconcile.Options{
 			RetryMin: 250 * time.Millisecond, RetryMax: 30 * time.Second, MaxDeleteFraction: 0.5,
 			Known: func(ref object.Ref) bool { _, known := r.Source.Get(ref); return known },
 		},
 	})
-	p.OnPublish(func(s pipeline.Published) { r.controller.Published(&s, p.Translator().Hosts()) })
-	end := r.background(p.Run, r.controller.Resolve)
+	p.OnPublish(func(s pipeline.Published) {
+		names.Want(p.Translator().Hosts())
+		r.controller.Published(&s)
+	})
+	end := r.background(p.Run, names.Run)
 	r.term = func() {
 		r.standby = r.background(r.controller.Run)
 	}

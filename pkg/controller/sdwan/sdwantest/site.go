@@ -74,7 +74,7 @@ func New(t *testing.T) *Site {
 	r.Source.Sync()
 	r.Options = sdwan.Options{
 		Enabled: true, Dynamic: r.Client, Secrets: r, Events: r.Events, PlainHTTP: true,
-		Dial: r.dial, Resolve: r.resolve, Interval: 30 * time.Second,
+		Dial: r.dial, Interval: 30 * time.Second,
 	}
 	return r
 }
@@ -180,7 +180,8 @@ func (r *Site) dial(ctx context.Context, network, address string) (net.Conn, err
 	return d.Dial(ctx, network, address)
 }
 
-func (r *Site) resolve(_ context.Context, host string) ([]netip.Addr, error) {
+// LookUp answers as DNS does, see DNS.
+func (r *Site) LookUp(_ context.Context, host string) ([]netip.Addr, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch addrs, ok := r.hosts[host]; {
