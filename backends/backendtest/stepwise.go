@@ -15,6 +15,8 @@ import (
 // contract does not require what such a target cannot do:
 //
 //   - It gives an address to one endpoint only, so no two endpoints have the same one.
+//   - It knows an endpoint by its interface, whatever its address: on the way from one state to the next, flows are judged between
+//     addresses that do not change.
 //   - One event may take several writes, but each is a Mutate of one value, and there are no more of them than values that change.
 //   - A plan that opens some connections and closes others may close first. It then opens nothing that both states deny, as any
 //     plan, but may drop for a moment what both states allow by different rules.
@@ -38,6 +40,13 @@ func alone(endpoints []intent.Endpoint) []intent.Endpoint {
 		}
 	}
 	return out
+}
+
+// moved reports whether an end of a flow exists in s without the address that it has in the flow.
+func (s *State) moved(f intent.Flow) bool {
+	return slices.ContainsFunc(s.Endpoints, func(e intent.Endpoint) bool {
+		return e.Key == f.Src.Key && !slices.Contains(e.Addrs, f.Src.Addr) || e.Key == f.Dst.Key && !slices.Contains(e.Addrs, f.Dst.Addr)
+	})
 }
 
 // mayDrop reports whether a plan of l may drop for a moment what both states allow.

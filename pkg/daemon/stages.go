@@ -30,7 +30,9 @@ func (d *Daemon) stages() []stage {
 	if d.fabric != nil {
 		out = append(out, stage{"interfaces of the embedded controller", d.seedController})
 	}
-	out = append(out, stage{"DNS names", func(pipeline.Published) { d.resolver.Want(d.pipeline.Translator().Hosts()) }})
+	if d.resolver != nil {
+		out = append(out, stage{"DNS names", func(pipeline.Published) { d.resolver.Want(d.pipeline.Translator().Hosts()) }})
+	}
 	if d.sdwan != nil {
 		out = append(out, stage{"SD-WAN", func(p pipeline.Published) { d.sdwan.Published(&p) }})
 	}
@@ -106,7 +108,7 @@ func (d *Daemon) awaitPorts(names []string) {
 // wake has the loops of the targets sync the snapshot. Until now a loop that its backend woke has synced the one before. At the start,
 // they wait for the first answers of DNS.
 func (d *Daemon) wake(p pipeline.Published) {
-	if !d.resolver.Settled() {
+	if d.resolver != nil && !d.resolver.Settled() {
 		return
 	}
 	d.staged.Store(p.Snapshot)

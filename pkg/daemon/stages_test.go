@@ -9,6 +9,7 @@ import (
 	"github.com/netloom/netloom/pkg/controller/sdwan"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/pipeline"
+	"github.com/netloom/netloom/pkg/resolver"
 	"github.com/netloom/netloom/pkg/webui/live"
 )
 
@@ -21,10 +22,10 @@ func TestStagesAreInOrder(t *testing.T) {
 		return out
 	}
 	require.Equal(t, []string{"metrics and log", "targets"}, names(&Daemon{}))
-	d := &Daemon{page: &page{Page: &live.Page{}}, embedded: &Embedded{}, fabric: &EmbeddedController{}, sdwan: &sdwan.Controller{}, policies: policy.New(policy.Options{})}
+	d := &Daemon{resolver: &resolver.Resolver{}, page: &page{Page: &live.Page{}}, embedded: &Embedded{}, fabric: &EmbeddedController{}, sdwan: &sdwan.Controller{}, policies: policy.New(policy.Options{})}
 	d.OnPublish(func(pipeline.Published) {})
 	require.Equal(t, []string{
-		"metrics and log", "web page", "logical ports of the embedded database", "interfaces of the embedded controller", "SD-WAN", "reports on policies", "watcher", "targets",
+		"metrics and log", "web page", "logical ports of the embedded database", "interfaces of the embedded controller", "DNS names", "SD-WAN", "reports on policies", "watcher", "targets",
 	}, names(d))
 }
 

@@ -61,7 +61,8 @@ func TestLoweringFollowsNames(t *testing.T) {
 		state.Endpoints = append(state.Endpoints, intent.Endpoint{Key: k, Addrs: []netip.Addr{netip.AddrFrom4([4]byte{10, 0, 0, byte(1 + i)})}})
 	}
 	state.Sets = []backendtest.SetSpec{
-		{ID: "pods", Keys: keys}, {ID: "block", Prefixes: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}},
+		{ID: "pods", Keys: keys},
+		{ID: "block", Prefixes: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}},
 		{ID: "named", Hosts: []string{"a.example.org"}, Bare: true},
 	}
 	rule := func(action intent.Action, peer intent.SetID) intent.Rule {

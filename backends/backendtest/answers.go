@@ -46,9 +46,13 @@ func (c *contract) answers(t *testing.T) {
 	l, snap := start(t, target, "a"), s.Snapshot()
 	l.reconcile(t, s, snap)
 	for i, answer := range [][]string{
-		{"203.0.113.9/32"}, {"203.0.113.9/32", "2001:db8::7/128"}, {"198.51.100.7/32", "2001:db8::7/128"},
+		{"203.0.113.9/32"},
+		{"203.0.113.9/32", "2001:db8::7/128"},
+		{"198.51.100.7/32", "2001:db8::7/128"},
 		{"10.244.7.1/32"}, // of a member
-		{"203.0.113.8/31", "203.0.113.10/32"}, {"203.0.113.10/32"}, {},
+		{"203.0.113.8/31", "203.0.113.10/32"},
+		{"203.0.113.10/32"},
+		{},
 	} {
 		what := fmt.Sprintf("answer %d", i)
 		next := *s
@@ -89,7 +93,7 @@ func namedPeers() *State {
 		SetSpec{ID: "named", Hosts: names()[:1], Bare: true}, SetSpec{ID: "named or pods", Hosts: names()[:1], Keys: s.Sets[1].Keys[:2]})
 	for i := range s.Policies {
 		for port, set := range []intent.SetID{"named", "named or pods"} {
-			number := uint16(90 + port) //nolint:gosec // 90 or 91, which probes test
+			number := uint16(90 + port) // 90 or 91, which probes test
 			s.Policies[i].Rules = append(s.Policies[i].Rules, intent.Rule{
 				Path: fmt.Sprintf("rules[%d]", 1+port), Action: intent.Allow, Peer: intent.Peer{Kind: intent.PeerSet, Set: set},
 				Ports: intent.Ports{Ranges: []intent.PortRange{{Protocol: intent.TCP, First: number, Last: number}}},
