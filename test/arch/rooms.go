@@ -92,7 +92,7 @@ var rooms = []room{
 	{dir: "pkg/tungsten/...", may: []string{"pkg/tungsten/...", uuid, logrus}},
 
 	{dir: "pkg/apis/...", may: []string{"pkg/apis/...", "k8s.io/api/...", "k8s.io/apimachinery/..."}},
-	{dir: "pkg/source", may: []string{"pkg/apis/...", "pkg/object", "k8s.io/api/...", "k8s.io/apimachinery/...", policyAPI}},
+	{dir: "pkg/source", may: []string{"pkg/apis/...", "pkg/object", "pkg/version", "k8s.io/api/...", "k8s.io/apimachinery/...", policyAPI}},
 	{dir: "pkg/source/kube", may: []string{
 		"pkg/apis/...", "pkg/cause", "pkg/object", "pkg/source", "k8s.io/api/...", "k8s.io/apimachinery/...", "k8s.io/client-go/...",
 		"github.com/go-logr/logr", logrus,

@@ -21,8 +21,8 @@ type Config struct {
 	Authorizer authorizer.Authorizer
 	// Resources are the kinds whose watches are shared; nil means those of Resources.
 	Resources []Resource
-	// Trim serves clients that ask for trimmed objects; nil means they get whole ones.
-	Trim Trim
+	// Trimming serves clients that ask for trimmed objects; nil means all get whole ones.
+	Trimming *Trimming
 	// StaleAfter is how long the upstream watch may be interrupted before requests are left to the upstream. Zero means 10
 	// seconds.
 	StaleAfter time.Duration

@@ -413,20 +413,20 @@ func TestHistoryIsBounded(t *testing.T) {
 func TestTrimmedObjects(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, func(c *watchcache.Config) {
-			c.Trim = func(_ schema.GroupVersionResource, raw []byte) ([]byte, error) {
+			c.Trimming = &watchcache.Trimming{Header: "Objects", Value: "small", Trim: func(_ schema.GroupVersionResource, raw []byte) ([]byte, error) {
 				before, _, _ := strings.Cut(string(raw), `,"spec"`)
 				return []byte(before + "}"), nil
-			}
+			}}
 		})
 		r.api.write(change{ns: "a", key: "p", app: "web", node: "n"})
-		trimmed := func(req *http.Request) { req.Header.Set(watchcache.HeaderObjects, "trimmed") }
+		trimmed := func(req *http.Request) { req.Header.Set("Objects", "small") }
 		c := r.ask("/api/v1/pods", url.Values{"resourceVersion": {"0"}}, trimmed).wait()
-		require.Equal(t, "trimmed", c.Header().Get(watchcache.HeaderObjects))
+		require.Equal(t, "small", c.Header().Get("Objects"))
 		require.NotContains(t, c.text(), "spec")
 		require.Contains(t, c.text(), `"resourceVersion":"101"`)
 		c = r.ask("/api/v1/pods", url.Values{"resourceVersion": {"0"}}).wait()
 		require.Contains(t, c.text(), "spec", "only on request")
-		require.Empty(t, c.Header().Get(watchcache.HeaderObjects))
+		require.Empty(t, c.Header().Get("Objects"))
 		c = r.ask("/api/v1/pods", url.Values{"resourceVersion": {"0"}, "watch": {"1"}, "timeoutSeconds": {"1"}}, trimmed).wait()
 		require.NotContains(t, c.text(), "spec")
 		require.Len(t, c.events(), 1)

@@ -33,7 +33,7 @@ func (c *Cache) serveList(w http.ResponseWriter, r *http.Request, q *query) bool
 		return false
 	}
 	c.lists.Add(1)
-	answerHeader(w, q)
+	c.answerHeader(w, q)
 	s := c.stream(w)
 	var z *gzip.Writer
 	if q.gzip && size > gzipFrom {
@@ -111,11 +111,11 @@ func (q *query) page(s *state, version uint64) ([]*object, listMeta) {
 	return items, meta
 }
 
-func answerHeader(w http.ResponseWriter, q *query) {
+func (c *Cache) answerHeader(w http.ResponseWriter, q *query) {
 	h := w.Header()
 	h.Set("Content-Type", "application/json")
 	h.Set("Cache-Control", "no-cache, private")
 	if q.trim != nil {
-		h.Set(HeaderObjects, "trimmed")
+		h.Set(c.config.Trimming.Header, c.config.Trimming.Value)
 	}
 }

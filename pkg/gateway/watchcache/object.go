@@ -121,8 +121,16 @@ func member(d *json.Decoder, name string) (start, end int, err error) {
 	return 0, 0, fmt.Errorf("no member %q", name)
 }
 
-// Trim reduces the JSON of an object to what a client that asks for trimmed objects needs. It keeps kind, apiVersion and the
-// members of metadata that identify a version.
+// Trimming is a smaller form of objects, for clients that ask for it.
+type Trimming struct {
+	// Header and Value are what a request asks with. The answer repeats them if it is granted.
+	Header, Value string
+	// Trim reduces the JSON of an object. It keeps kind, apiVersion and the members of metadata that identify a version. Objects
+	// for which it fails stay whole.
+	Trim Trim
+}
+
+// Trim is the function of a Trimming.
 type Trim func(resource schema.GroupVersionResource, raw []byte) ([]byte, error)
 
 // in returns o in a representation: trimmed if f is not nil. What cannot be trimmed stays whole.

@@ -16,10 +16,6 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// HeaderObjects asks for trimmed objects with the value "trimmed". The answer carries the same header if the request was
-// granted; an API server ignores it.
-const HeaderObjects = "Netloom-Objects"
-
 // basis is the version that an answer is based on.
 type basis int
 
@@ -65,8 +61,8 @@ func (c *Cache) parse(r *http.Request) (*query, bool) {
 		return nil, false
 	}
 	q := &query{kind: k, namespace: namespace, gzip: acceptsGzip(r.Header.Values("Accept-Encoding"))}
-	if r.Header.Get(HeaderObjects) == "trimmed" {
-		q.trim = c.config.Trim
+	if t := c.config.Trimming; t != nil && r.Header.Get(t.Header) == t.Value {
+		q.trim = t.Trim
 	}
 	v := values{parameters, true}
 	q.watch = v.boolean("watch")

@@ -22,7 +22,7 @@ func (c *Cache) serveWatch(w http.ResponseWriter, r *http.Request, q *query) boo
 		}
 	}
 	c.watches.Add(1)
-	answerHeader(w, q)
+	c.answerHeader(w, q)
 	w.WriteHeader(http.StatusOK)
 	s := c.stream(w)
 	s.flush() // the client waits for the header

@@ -2,6 +2,7 @@ package kube
 
 import (
 	"fmt"
+	"net/http"
 	"runtime/debug"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -49,6 +50,7 @@ func Config(login Login) (*rest.Config, error) {
 	config.QPS, config.Burst = clientQPS, clientBurst
 	config.ContentType = runtime.ContentTypeProtobuf
 	config.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return trimming{next} })
 	return config, nil
 }
 

@@ -9,6 +9,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/netloom/netloom/pkg/object"
+	"github.com/netloom/netloom/pkg/source"
 )
 
 func TestClientSpeaksAsItShould(t *testing.T) {
@@ -40,6 +43,19 @@ users:
 	header := <-seen
 	require.Regexp(t, `^netloom/.+`, header.Get("User-Agent"))
 	require.Equal(t, "application/vnd.kubernetes.protobuf,application/json", header.Get("Accept"))
+
+	require.Empty(t, header.Get(source.HeaderObjects), "whole objects")
+
+	r, _ := source.ResourceOf(object.KindPod)
+	lw := clients{Interface: client}.listWatch(&r)
+	_, err = lw.ListWithContextFunc(t.Context(), metav1.ListOptions{})
+	require.Error(t, err)
+	header = <-seen
+	require.Equal(t, source.Trimmed(), header.Get(source.HeaderObjects), "what is trimmed anyway may arrive trimmed")
+	_, err = lw.WatchFuncWithContext(t.Context(), metav1.ListOptions{})
+	require.Error(t, err)
+	header = <-seen
+	require.Equal(t, source.Trimmed(), header.Get(source.HeaderObjects))
 
 	_, err = Client(Login{Kubeconfig: path, Context: "elsewhere"})
 	require.ErrorContains(t, err, `context "elsewhere" does not exist`)

@@ -95,10 +95,10 @@ type lister[L runtime.Object] interface {
 func listWatch[L runtime.Object](c lister[L]) *cache.ListWatch {
 	return &cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
-			return c.List(ctx, opts)
+			return c.List(askTrimmed(ctx), opts)
 		},
 		WatchFuncWithContext: func(ctx context.Context, opts metav1.ListOptions) (apiwatch.Interface, error) {
-			return c.Watch(ctx, opts)
+			return c.Watch(askTrimmed(ctx), opts)
 		},
 	}
 }
