@@ -89,6 +89,7 @@ func New(opts Options, log logrus.FieldLogger) (*Daemon, error) {
 	}
 	if d.peers != nil {
 		d.pipeline.Join(d.peers)
+		d.metrics.Peers(d.peerClusters)
 	}
 	d.resolver = resolver.New(opts.Resolver, d.pipeline, d.metrics, log)
 	d.coverage = coverage.NewWatch(d.metrics, log)

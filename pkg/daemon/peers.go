@@ -8,6 +8,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/netloom/netloom/pkg/manifest"
+	"github.com/netloom/netloom/pkg/metrics"
 	"github.com/netloom/netloom/pkg/peers"
 	"github.com/netloom/netloom/pkg/source"
 	"github.com/netloom/netloom/pkg/source/kube"
@@ -54,6 +55,15 @@ func newPeers(opts *Options, log logrus.FieldLogger) (*peers.Set, error) {
 		clusters = append(clusters, peers.Cluster{Name: p.Name, Source: read})
 	}
 	return peers.New(clusters, 0, log), nil
+}
+
+// peerClusters lists what is known of other clusters, for metrics.
+func (d *Daemon) peerClusters() []metrics.PeerCluster {
+	var out []metrics.PeerCluster
+	for _, s := range d.peers.States() {
+		out = append(out, metrics.PeerCluster{Name: s.Name, Pods: s.Pods, Read: s.Synced, Lost: s.Lost})
+	}
+	return out
 }
 
 func newPeer(opts *Options, p *Peer, log logrus.FieldLogger) (source.Source, error) {

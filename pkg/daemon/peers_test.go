@@ -109,5 +109,7 @@ func TestAnotherClusterThatIsAwayKeepsItsPods(t *testing.T) {
 	r.await("a problem", func() bool { _, text := r.get("/debug/problems"); return strings.Contains(text, "cluster b: ") })
 	require.Contains(t, p.rows(), "addresses: 10.245.0.5\n")
 	_, ready := r.get("/readyz")
-	require.Contains(t, ready, "cluster b has not been readable for ")
+	require.Contains(t, ready, "degraded: cluster b has not been readable for ")
+	require.InDelta(t, 0, r.metric("netloom_peer_up"), 0)
+	require.InDelta(t, 2, r.metric("netloom_peer_pods"), 0)
 }

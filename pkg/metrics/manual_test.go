@@ -21,6 +21,7 @@ func TestTheManualListsEveryMetric(t *testing.T) {
 	m := metrics.New()
 	m.Target("ovn")
 	m.Kept(func() map[string]int { return nil })
+	m.Peers(func() []metrics.PeerCluster { return []metrics.PeerCluster{{Name: "b"}} })
 	m.Event("Pod")
 	for rev := intent.Revision(1); rev < 3; rev++ {
 		m.Published(metrics.Snapshot{Revision: rev, Unavailable: []string{"Service"}})

@@ -262,9 +262,9 @@ func (s *Set) Degraded() []string {
 	for _, c := range s.States() {
 		switch {
 		case !c.Synced:
-			out = append(out, fmt.Sprintf("cluster %s has not been read: its pods match no policy", c.Name))
+			out = append(out, fmt.Sprintf("degraded: cluster %s has not been read: its pods match no policy", c.Name))
 		case !c.Lost.IsZero():
-			out = append(out, fmt.Sprintf("cluster %s has not been readable for %s: its %d pods stay as they were",
+			out = append(out, fmt.Sprintf("degraded: cluster %s has not been readable for %s: its %d pods stay as they were",
 				c.Name, time.Since(c.Lost).Round(time.Second), c.Pods))
 		}
 	}

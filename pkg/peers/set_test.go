@@ -48,7 +48,7 @@ func TestAClusterThatCannotBeReadIsWaitedForForAWhile(t *testing.T) {
 		synctest.Wait()
 		require.True(t, s.Ready())
 		<-s.Wake()
-		require.Equal(t, []string{"cluster b has not been read: its pods match no policy"}, s.Degraded())
+		require.Equal(t, []string{"degraded: cluster b has not been read: its pods match no policy"}, s.Degraded())
 		require.Equal(t, "cluster b: pods: refused; its pods match no policy", s.Problems()[0].Error())
 		cancel()
 		require.NoError(t, <-ended)
