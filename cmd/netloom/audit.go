@@ -179,6 +179,9 @@ func auditText(r *audit.Report, i palette) string {
 	exposed := table{head: []string{"OPEN POD", "ISOLATED", "FROM OUTSIDE", "TO OUTSIDE"}}
 	for n := range r.Pods {
 		p := &r.Pods[n]
+		if (object.Key{Name: p.Name}).Repeats() {
+			continue
+		}
 		if !p.Ingress || !p.Egress || p.FromWorld.Scope == audit.World {
 			exposed.add(p.Namespace+"/"+p.Name, isolationText(p), accessText(&p.FromWorld), accessText(&p.ToWorld))
 		}

@@ -211,7 +211,7 @@ func TestGitHubAction(t *testing.T) {
 			map[string]string{"manifests/policy.yaml": opened},
 			map[string]string{"fail-on": "closed", "lint-fail-on": "error"},
 			map[string]int{impact: 0, lint: 0},
-			"| shop/db, shop/web | shop/db, shop/web | IPv4: tcp/81 |",
+			"| shop/db, shop/web | shop/db, shop/web | tcp/81 |",
 		},
 		{
 			"a finding",

@@ -101,7 +101,7 @@ func bindStates(cmd *cobra.Command) *statesFlag {
 	f := &statesFlag{manifests: bindManifests(cmd)}
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.with, "with", nil, "file or directory with objects to replace or add; may be repeated")
-	flags.StringArrayVar(&f.without, "without", nil, "object to remove, such as networkpolicy/shop/db; may be repeated")
+	flags.StringArrayVar(&f.without, "without", nil, "object to remove, such as networkpolicy/shop/db or deploy/shop/web; may be repeated")
 	_ = cmd.RegisterFlagCompletionFunc("without", func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 		return startingWith(typed, f.manifests.policyNames(cmd)), cobra.ShellCompDirectiveNoFileComp
 	})

@@ -11,7 +11,6 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
-	"regexp"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -79,7 +78,7 @@ chmod +x "$2"
 		labels := platform.Selector.MatchLabels
 		require.Len(t, labels, 2, "krew knows os and arch")
 		name := labels["os"] + "/" + labels["arch"]
-		require.Regexp(t, regexp.MustCompile(`^(linux|darwin)/(amd64|arm64)$`), name)
+		require.Regexp(t, `^(linux|darwin)/(amd64|arm64)$`, name)
 		require.False(t, seen[name], "one archive for a platform")
 		seen[name] = true
 		require.Regexp(t, `^https://github.com/netloom/netloom/releases/download/v1\.2\.3/`, platform.URI)

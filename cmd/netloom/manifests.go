@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/netloom/netloom/pkg/manifest"
+	"github.com/netloom/netloom/pkg/manifest/workload"
 	"github.com/netloom/netloom/pkg/offline"
 	"github.com/netloom/netloom/pkg/query"
 	"github.com/netloom/netloom/pkg/source"
@@ -130,7 +131,7 @@ func (f *manifestsFlag) load(cmd *cobra.Command) (query.State, error) {
 }
 
 // edited is load with objects replaced by those of the same name in further files and directories, and without some,
-// which are named like networkpolicy/shop/db.
+// which are named like networkpolicy/shop/db or deploy/shop/web.
 func (f *manifestsFlag) edited(cmd *cobra.Command, with, without []string) (query.State, error) {
 	opts, err := f.source(cmd)
 	if err != nil {
@@ -138,9 +139,11 @@ func (f *manifestsFlag) edited(cmd *cobra.Command, with, without []string) (quer
 	}
 	opts.Over = with
 	for _, name := range without {
-		ref, err := source.ParseRef(name)
-		if err != nil {
-			return query.State{}, err
+		ref, ok := workload.ParseRef(name)
+		if !ok {
+			if ref, err = source.ParseRef(name); err != nil {
+				return query.State{}, err
+			}
 		}
 		opts.Without = append(opts.Without, ref)
 	}

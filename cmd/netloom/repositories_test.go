@@ -44,7 +44,7 @@ func TestRepositoriesAsPeoplePublishThem(t *testing.T) {
 			"allow   shop/deploy/storefront, shop/deploy/storefront+1 (2) -> shop/deploy/ads tcp/9555",
 		}},
 		{"impact of a policy that goes", []string{"impact", "-f", shop, "--without", "netpol/default/payment"}, exitDiffers, []string{
-			"- default/deploy/checkout -> default/deploy/payment  (IPv4): tcp/50051",
+			"- default/deploy/checkout -> default/deploy/payment: tcp/50051",
 		}},
 		{"impact of default-deny", []string{"impact", "-k", shop, "--without", "netpol/shop/default-deny"}, exitDiffers, nil},
 		{"a workload", []string{"explain", "-f", shop, "deploy/cart"}, exitDone, []string{
@@ -63,7 +63,7 @@ func TestRepositoriesAsPeoplePublishThem(t *testing.T) {
 		{"recipes: the world, except private networks", []string{"probe", "-f", recipes, "tools/shell->203.0.113.7:443"}, exitDone, nil},
 		{"recipes: a pod is not the world", []string{"probe", "-f", recipes, "tools/shell->web/shopfront:443"}, exitDiffers, nil},
 		{"recipes: impact", []string{"impact", "-f", recipes, "--without", "netpol/web/bookstore-api"}, exitDiffers, []string{
-			"- web/shopfront -> web/bookstore  (IPv4): tcp/5000",
+			"- web/shopfront -> web/bookstore: tcp/5000",
 		}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -62,7 +62,11 @@ func Run(c *Cluster, opts Options) Report {
 		opts.Budget = DefaultBudget
 	}
 	r := &run{Cluster: c, opts: opts}
-	r.out.Pods = c.View.EndpointCount()
+	for e := range c.View.Endpoints() {
+		if !e.Key.Repeats() {
+			r.out.Pods++
+		}
+	}
 	r.collect()
 	for i := range c.Problems {
 		r.out.Findings = append(r.out.Findings, problemFinding(&c.Problems[i]))

@@ -49,7 +49,9 @@ func (r *run) isolation() {
 	guarded := NewGuarded(r.Snapshot)
 	spaces := map[string][]*labelcache.Endpoint{}
 	for e := range r.View.Endpoints() {
-		spaces[e.Key.Namespace] = append(spaces[e.Key.Namespace], e)
+		if !e.Key.Repeats() {
+			spaces[e.Key.Namespace] = append(spaces[e.Key.Namespace], e)
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(spaces)) {
 		var open [2][]string

@@ -20,6 +20,10 @@ func (k Key) String() string {
 	return k.Cluster + "/" + k.Namespace + "/" + k.Name
 }
 
+// Repeats reports whether k is that of the second of two equal pods that stand for those of a workload, such as shop/deploy/web+1, which
+// only matters for connections between the two. No pod in a cluster has such a name.
+func (k Key) Repeats() bool { return strings.HasSuffix(k.Name, "+1") }
+
 // Compare orders keys by cluster, namespace and name.
 func (k Key) Compare(o Key) int {
 	return cmp.Or(

@@ -23,7 +23,7 @@ func Lint(opts Manifests, options lint.Options) (lint.Report, query.State, error
 	state := m.state(opts)
 	cluster := &lint.Cluster{
 		Snapshot: state.Snapshot, View: state.View, Pods: state.Objects.Pods, Policies: state.Objects.Policies,
-		Services: state.Objects.Services, Problems: state.Problems,
+		Services: state.Objects.Services, Problems: state.Problems, MadeUp: state.MadeUp,
 	}
 	for _, o := range m.declared(object.KindNamespace) {
 		if n, ok := o.(*corev1.Namespace); ok {

@@ -4,8 +4,11 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net/netip"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
@@ -58,10 +61,11 @@ func (m *manifests) state(opts Manifests) query.State {
 	state.Unavailable = m.unavailable()
 	t.SetUnknown(pipeline.UnknownAreas(state.Unavailable))
 	all := m.objects()
+	var madeUp []netip.Addr
 	if !opts.Live {
 		made := m.completed()
 		made.describe(&state)
-		all = made.objects
+		all, madeUp = made.objects, made.made.All()
 	}
 	for _, ref := range slices.SortedFunc(maps.Keys(all), object.Ref.Compare) {
 		o := all[ref]
@@ -71,6 +75,9 @@ func (m *manifests) state(opts Manifests) query.State {
 		addObject(&state.Objects, o)
 	}
 	state.Snapshot, state.View = t.Snapshot(), t.View()
+	if hint := dependsOnMadeUp(&state, madeUp); hint != "" {
+		state.Reading.Hints = append(state.Reading.Hints, hint)
+	}
 	for _, source := range m.sources {
 		state.Problems = append(state.Problems, source.Problems()...)
 	}
@@ -88,6 +95,7 @@ type manifests struct {
 	sources []*manifest.Directory
 	force   map[object.Ref]*manifest.Directory // by object: the directory it is in force from
 	empty   []string                           // layers that declare nothing
+	without []object.Ref                       // workloads that are left out
 	content map[string][]byte                  // of the files that were read whole, by path
 }
 
@@ -118,12 +126,37 @@ func readManifests(opts Manifests) (*manifests, error) {
 		}
 	}
 	for _, ref := range opts.Without {
-		if m.force[ref] == nil {
+		if !m.remove(ref) {
 			return nil, fmt.Errorf("%s cannot be removed: no manifest declares it", ref)
 		}
-		delete(m.force, ref)
 	}
 	return m, nil
+}
+
+// remove leaves out an object; a workload with its pods. It reports whether there was one.
+func (m *manifests) remove(ref object.Ref) bool {
+	if m.force[ref] != nil {
+		delete(m.force, ref)
+		return true
+	}
+	found := false
+	for _, source := range m.sources {
+		for _, w := range source.Workloads() {
+			if w.Ref != ref {
+				continue
+			}
+			found = true
+			for other, o := range m.objects() {
+				if p, ok := o.(*corev1.Pod); ok && p.Namespace == ref.Namespace && !w.Selector.Empty() && w.Selector.Matches(labels.Set(p.Labels)) {
+					delete(m.force, other)
+				}
+			}
+		}
+	}
+	if found {
+		m.without = append(m.without, ref)
+	}
+	return found
 }
 
 // reading reports what was read.

@@ -83,6 +83,9 @@ func (m *manifests) workloads() (all []*workload.Workload, problems []object.Pro
 	for _, source := range m.sources {
 		seen := map[object.Ref]bool{}
 		for _, w := range source.Workloads() {
+			if slices.Contains(m.without, w.Ref) {
+				continue
+			}
 			switch n, known := at[w.Ref]; {
 			case seen[w.Ref]:
 				problems = append(problems, object.Problem{Ref: w.Ref, Message: "declared more than once: the first, by path, is in force"})

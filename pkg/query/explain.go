@@ -136,6 +136,7 @@ func membersOf(set *intent.Set) Members {
 		m.Pods = append(m.Pods, podName(e.Key))
 	}
 	slices.Sort(m.Pods)
+	m.Pods = withoutTwins(m.Pods)
 	m.Count = len(m.Pods)
 	m.Pods = m.Pods[:min(len(m.Pods), maxMembers)]
 	return m

@@ -68,7 +68,23 @@ func Compare(before, after State) Impact {
 		})
 	}
 	out.Changes = joined(out.Changes)
+	if !bothFamilies(both) { // then the family is evident
+		for i := range out.Changes {
+			out.Changes[i].Family = ""
+		}
+	}
 	return out
+}
+
+// bothFamilies reports whether endpoints have addresses of both families.
+func bothFamilies(endpoints []intent.Endpoint) bool {
+	is4, is6 := false, false
+	for i := range endpoints {
+		for _, a := range endpoints[i].Addrs {
+			is4, is6 = is4 || a.Is4(), is6 || a.Is6()
+		}
+	}
+	return is4 && is6
 }
 
 func endpointsOf(v labelcache.View) map[object.Key]*labelcache.Endpoint {

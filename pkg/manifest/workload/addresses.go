@@ -3,7 +3,9 @@ package workload
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"maps"
 	"net/netip"
+	"slices"
 )
 
 // Addresses makes up addresses. The zero value has made up none. A name gets the same address in every input, unless two names fall on
@@ -48,6 +50,9 @@ func at(seed uint64, is4 bool) netip.Addr {
 
 // MadeUp reports whether an address was made up.
 func (a *Addresses) MadeUp(addr netip.Addr) bool { return a.madeUp[addr] }
+
+// All lists the made-up addresses, in any order.
+func (a *Addresses) All() []netip.Addr { return slices.Collect(maps.Keys(a.madeUp)) }
 
 // Len is how many were made up.
 func (a *Addresses) Len() int { return len(a.madeUp) }
