@@ -86,14 +86,7 @@ func (w *writer) hold(service string) {
 
 // isHeld reports whether an op is left for the next plan, because an object of its service will be written once more.
 func (w *writer) isHeld(s *step) bool {
-	switch s.stage {
-	case sweep:
-		return w.held[s.service()]
-	case reload:
-		return w.held[s.key.name]
-	default:
-		return false
-	}
+	return s.stage == sweep && w.held[s.service()] || s.stage == reload && w.held[s.key.name]
 }
 
 // gaveUp reports whether an op is left for later, because the device aborts on whatever is sent for its module.
