@@ -99,9 +99,28 @@ func (s *Settings) conflicts(report func(key, reason string)) {
 	}
 }
 
-// Client returns the options of the client. It reads the certificates, but not the password.
+// Client returns the options of the client. It reads the certificates, which the client reads again for each connection, but not the
+// password.
 func (s *Settings) Client() (tungsten.Options, error) {
 	out := tungsten.Options{URLs: s.Servers, ServerName: s.ServerName, User: s.User}
+	var err error
+	if out.Credentials, err = s.credentials(); s.CA+s.Cert != "" {
+		out.Renewed = s.credentials
+	}
+	if s.User != "" {
+		out.Password = s.password
+	}
+	if s.Keystone != "" {
+		out.Keystone = &tungsten.Keystone{
+			URL: s.Keystone, Project: s.Project, UserDomain: s.UserDomain, ProjectDomain: s.ProjectDomain,
+		}
+	}
+	return out, err
+}
+
+// credentials reads the files for TLS.
+func (s *Settings) credentials() (tungsten.Credentials, error) {
+	var out tungsten.Credentials
 	var faults []error
 	for _, file := range []struct {
 		name string
@@ -115,14 +134,6 @@ func (s *Settings) Client() (tungsten.Options, error) {
 			faults = append(faults, err)
 		}
 		*file.into = content
-	}
-	if s.User != "" {
-		out.Password = s.password
-	}
-	if s.Keystone != "" {
-		out.Keystone = &tungsten.Keystone{
-			URL: s.Keystone, Project: s.Project, UserDomain: s.UserDomain, ProjectDomain: s.ProjectDomain,
-		}
 	}
 	return out, errors.Join(faults...)
 }

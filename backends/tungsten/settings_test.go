@@ -75,7 +75,11 @@ func TestFilesAreRead(t *testing.T) {
 	require.True(t, s.Configured())
 	opts, err := s.Client()
 	require.NoError(t, err)
-	require.Equal(t, "CA", string(opts.CA))
+	require.Equal(t, "CA", string(opts.Credentials.CA))
+	file("ca", "another CA")
+	renewed, err := opts.Renewed()
+	require.NoError(t, err)
+	require.Equal(t, "another CA", string(renewed.CA))
 	require.Equal(t, "admin", opts.Keystone.Project)
 	for _, want := range []string{"old", "new"} {
 		file("password", want+"\n")

@@ -276,6 +276,65 @@ func TestWindowsOfNetworkPolicies(t *testing.T) {
 	require.Positive(t, closing)
 }
 
+// resolve adds the set of a DNS name to a state, whose addresses are those of some endpoints.
+func resolve(s *backendtest.State, name string, to ...int) *backendtest.State {
+	named := backendtest.SetSpec{ID: intent.SetID(name), Hosts: []string{name}, Bare: true}
+	for _, i := range to {
+		named.Prefixes = append(named.Prefixes, netip.PrefixFrom(s.Endpoints[i].Addrs[0], 32))
+	}
+	s.Sets = append(s.Sets, named)
+	return s
+}
+
+// TestWindowsOfAddressGroups changes the addresses of a name together with something else that decides on the same connections.
+func TestWindowsOfAddressGroups(t *testing.T) {
+	clients, server, out := []int{1, 2}, []int{0}, intent.SetID("out")
+	swap := func(of int) *backendtest.State {
+		return resolve(cluster{
+			map[intent.SetID][]int{"clients": clients, "server": server, out: {3 - of}}, []intent.Policy{
+				policy("a", intent.Egress, "clients"), policy("b", intent.Egress, out, rule(intent.Allow, "server", tcp(1, 65535))),
+				policy("c", intent.Ingress, "server", rule(intent.Allow, "named", tcp(1, 65535))),
+			},
+		}.state(), "named", of)
+	}
+	both := func(server, client int) *backendtest.State {
+		s := cluster{
+			map[intent.SetID][]int{"clients": clients, "server": {0}}, []intent.Policy{
+				policy("a", intent.Egress, "clients", rule(intent.Allow, "servers", tcp(1, 65535))),
+				policy("b", intent.Ingress, "server", rule(intent.Allow, "senders", tcp(1, 65535))),
+			},
+		}.state()
+		return resolve(resolve(s, "servers", server), "senders", client)
+	}
+	listed := func(named []int, r intent.Rule) *backendtest.State {
+		return resolve(cluster{
+			map[intent.SetID][]int{"clients": clients, "server": server, "other": {3}}, []intent.Policy{
+				admin("a", intent.Ingress, "server", r), admin("b", intent.Ingress, "other", rule(intent.Allow, "named", tcp(1, 65535))),
+				policy("c", intent.Ingress, "server"),
+			},
+		}.state(), "named", named...)
+	}
+	for _, tc := range []struct {
+		name          string
+		before, after *backendtest.State
+	}{
+		{"a name moves to another client, and what clients may send moves the other way", swap(1), swap(2)},
+		{"the names at both ends move, so that only states between them would have a connection", both(3, 1), both(0, 2)},
+		{
+			"a name gets a client while the rule that accepts it is replaced by one that denies",
+			listed([]int{1}, rule(intent.Allow, "named", tcp(1, 65535))), listed(clients, rule(intent.Deny, "clients", tcp(1, 65535))),
+		},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			for _, way := range [][2]*backendtest.State{{tc.before, tc.after}, {tc.after, tc.before}} {
+				p := cross(t, way[0], way[1])
+				require.Empty(t, p.opened)
+				require.True(t, p.closes)
+			}
+		})
+	}
+}
+
 // withoutSCTP is p without ports that the vrouter cannot match.
 func withoutSCTP(p intent.Policy) intent.Policy {
 	p.Rules = slices.Clone(p.Rules)

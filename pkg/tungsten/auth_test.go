@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -151,10 +152,12 @@ func TestTLS(t *testing.T) {
 		opts tungsten.Options
 		want string
 	}{
-		{"the CA and a certificate", tungsten.Options{CA: ca, Certificate: certificate, Key: key}, ""},
-		{"no certificate", tungsten.Options{CA: ca}, "certificate"},
-		{"the CAs of the system", tungsten.Options{Certificate: certificate, Key: key}, "unknown authority"},
-		{"another name", tungsten.Options{CA: ca, Certificate: certificate, Key: key, ServerName: "other.test"}, "other.test"},
+		{"the CA and a certificate", tungsten.Options{Credentials: tungsten.Credentials{CA: ca, Certificate: certificate, Key: key}}, ""},
+		{"no certificate", tungsten.Options{Credentials: tungsten.Credentials{CA: ca}}, "certificate"},
+		{"the CAs of the system", tungsten.Options{Credentials: tungsten.Credentials{Certificate: certificate, Key: key}}, "unknown authority"},
+		{"another name", tungsten.Options{
+			Credentials: tungsten.Credentials{CA: ca, Certificate: certificate, Key: key}, ServerName: "other.test",
+		}, "other.test"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			tc.opts.URLs = []string{server.URL}
@@ -171,9 +174,60 @@ func TestTLS(t *testing.T) {
 	}
 }
 
+// TestCredentialsAreRenewed replaces the certificate of a client, first by half of it, after the server has stopped to trust the old
+// one.
+func TestCredentialsAreRenewed(t *testing.T) {
+	certificate, key := pair(t)
+	other, otherKey := pair(t)
+	server := httptest.NewUnstartedServer(newServer(t, simulator.Options{}))
+	trusted := x509.NewCertPool()
+	require.True(t, trusted.AppendCertsFromPEM(other))
+	old := trusted.Clone()
+	require.True(t, old.AppendCertsFromPEM(certificate))
+	var strict atomic.Bool
+	server.TLS = &tls.Config{MinVersion: tls.VersionTLS12, GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
+		config := server.TLS.Clone()
+		config.ClientAuth, config.ClientCAs = tls.RequireAndVerifyClientCert, old
+		if strict.Load() {
+			config.ClientCAs = trusted
+		}
+		return config, nil
+	}}
+	server.Config.SetKeepAlivesEnabled(false) // each request has a connection of its own
+	server.StartTLS()
+	defer server.Close()
+	now := tungsten.Credentials{
+		CA: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}), Certificate: certificate, Key: key,
+	}
+	var mu sync.Mutex
+	set := func(change func(*tungsten.Credentials)) {
+		mu.Lock()
+		defer mu.Unlock()
+		change(&now)
+	}
+	c, err := tungsten.New(tungsten.Options{URLs: []string{server.URL}, Credentials: now, Renewed: func() (tungsten.Credentials, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		return now, nil
+	}})
+	require.NoError(t, err)
+	defer c.Close()
+	list := func() error {
+		_, err := c.List(t.Context(), tungsten.KindTagType, tungsten.Query{})
+		return err
+	}
+	require.NoError(t, list())
+	set(func(c *tungsten.Credentials) { c.Certificate = other })
+	require.NoError(t, list(), "the key is still the old one: what was in use stays so")
+	strict.Store(true)
+	require.ErrorContains(t, list(), "certificate")
+	set(func(c *tungsten.Credentials) { c.Key = otherKey })
+	require.NoError(t, list())
+}
+
 func TestOptionsAreChecked(t *testing.T) {
 	_, err := tungsten.New(tungsten.Options{
-		URLs: []string{"ftp://x", "http://user:" + secret + "@host:8082", "http://h/path"}, User: "admin", CA: []byte("x"), Certificate: []byte("x"),
+		URLs: []string{"ftp://x", "http://user:" + secret + "@host:8082", "http://h/path"}, User: "admin", Credentials: tungsten.Credentials{CA: []byte("x"), Certificate: []byte("x")},
 		Keystone: &tungsten.Keystone{}, Timeout: -1,
 	})
 	for _, want := range []string{"ftp://x", "http://h/path", "keystone", "requires a password", "CA", "pair", "negative"} {

@@ -30,9 +30,10 @@ func New(opts Options) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("client of Tungsten Fabric: %w", err)
 	}
+	secure := &secureDialer{opts: &opts, config: config, last: opts.Credentials}
 	transport := &http.Transport{
 		DialContext:            opts.Dial,
-		TLSClientConfig:        config,
+		DialTLSContext:         secure.dial,
 		DisableCompression:     true,
 		MaxIdleConns:           opts.Connections,
 		MaxIdleConnsPerHost:    opts.Connections,

@@ -29,10 +29,11 @@ type Options struct {
 	// URLs are the configuration servers of one controller, in the order in which they are tried: http://HOST:8082 or
 	// https://HOST:8082, without a path.
 	URLs []string
-	// CA lists the certificates, in PEM, that may sign those of the servers; none means those of the system.
-	CA []byte
-	// Certificate and Key are the client's own, in PEM; none sends no certificate.
-	Certificate, Key []byte
+	// Credentials are for TLS.
+	Credentials Credentials
+	// Renewed returns the credentials as they are now. It is called for every connection, so that changed files are used; what it
+	// returns is ignored while it cannot be used. Nil means that they do not change.
+	Renewed func() (Credentials, error)
 	// ServerName is the name that the servers' certificates must have; "" is the host of each URL.
 	ServerName string
 	// User is the user of a login; "" means that the servers do not authenticate.
@@ -52,6 +53,14 @@ type Options struct {
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// Log receives messages about tokens, failover and change streams; nil drops them.
 	Log logrus.FieldLogger
+}
+
+// Credentials are certificates in PEM.
+type Credentials struct {
+	// CA lists the certificates that may sign those of the servers; none means those of the system.
+	CA []byte
+	// Certificate and Key are the client's own; none sends no certificate.
+	Certificate, Key []byte
 }
 
 // Keystone is an identity service.
@@ -93,7 +102,7 @@ func (o *Options) complete() (servers []string, config *tls.Config, err error) {
 	if o.User != "" && o.Password == nil {
 		faults = append(faults, errors.New("user: requires a password"))
 	}
-	config, err = o.tls()
+	config, err = o.tls(&o.Credentials)
 	if err != nil {
 		faults = append(faults, err)
 	}
@@ -122,18 +131,18 @@ func (o *Options) complete() (servers []string, config *tls.Config, err error) {
 	return servers, config, errors.Join(faults...)
 }
 
-// tls makes the configuration of all connections.
-func (o *Options) tls() (*tls.Config, error) {
+// tls makes the configuration of connections with some credentials.
+func (o *Options) tls(c *Credentials) (*tls.Config, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: o.ServerName}
 	var faults []error
-	if len(o.CA) > 0 {
+	if len(c.CA) > 0 {
 		config.RootCAs = x509.NewCertPool()
-		if !config.RootCAs.AppendCertsFromPEM(o.CA) {
+		if !config.RootCAs.AppendCertsFromPEM(c.CA) {
 			faults = append(faults, errors.New("CA: contains no certificate"))
 		}
 	}
-	if len(o.Certificate) > 0 || len(o.Key) > 0 {
-		pair, err := tls.X509KeyPair(o.Certificate, o.Key)
+	if len(c.Certificate) > 0 || len(c.Key) > 0 {
+		pair, err := tls.X509KeyPair(c.Certificate, c.Key)
 		if err != nil {
 			faults = append(faults, errors.New("client certificate: the certificate and the key do not form a pair"))
 		}
