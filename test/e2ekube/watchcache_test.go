@@ -35,6 +35,7 @@ import (
 
 	"github.com/netloom/netloom/pkg/gateway/transport"
 	"github.com/netloom/netloom/pkg/gateway/watchcache"
+	"github.com/netloom/netloom/pkg/source"
 	"github.com/netloom/netloom/test/e2e/ovnlab"
 	"github.com/netloom/netloom/test/e2ekube/kubelab"
 )
@@ -68,7 +69,10 @@ func newSharing(t *testing.T) *sharing {
 	s.direct = upstream
 	log := logrus.New()
 	log.SetOutput(t.Output())
-	s.cache, err = watchcache.New(watchcache.Config{Upstream: s, Authorizer: everyone{}, Log: log})
+	s.cache, err = watchcache.New(watchcache.Config{
+		Upstream: s, Authorizer: everyone{}, Log: log,
+		Trimming: &watchcache.Trimming{Header: source.HeaderObjects, Value: source.Trimmed(), Trim: source.TrimJSON},
+	})
 	require.NoError(t, err)
 	proxy := &httputil.ReverseProxy{Transport: s, Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(endpoint) }, FlushInterval: -1}
 	s.server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -290,9 +294,14 @@ func TestAnswersEqualTheAPIServers(t *testing.T) {
 
 	for _, path := range []string{pods, "/api/v1/namespaces/a/pods"} {
 		for _, selector := range []url.Values{
-			{}, {"labelSelector": {"app=web"}}, {"labelSelector": {"app!=web,app"}}, {"fieldSelector": {"spec.nodeName=n1"}},
-			{"fieldSelector": {"metadata.name=p1"}, "labelSelector": {"app in (web,db)"}}, {"fieldSelector": {"status.phase!=Pending"}},
-			{"fieldSelector": {"spec.nodeName="}}, {"fieldSelector": {"metadata.namespace=b"}},
+			{},
+			{"labelSelector": {"app=web"}},
+			{"labelSelector": {"app!=web,app"}},
+			{"fieldSelector": {"spec.nodeName=n1"}},
+			{"fieldSelector": {"metadata.name=p1"}, "labelSelector": {"app in (web,db)"}},
+			{"fieldSelector": {"status.phase!=Pending"}},
+			{"fieldSelector": {"spec.nodeName="}},
+			{"fieldSelector": {"metadata.namespace=b"}},
 		} {
 			with := func(pairs ...string) url.Values {
 				q := url.Values{}
@@ -338,8 +347,12 @@ func (s *sharing) sync(p *corev1.Pod) {
 
 func (s *sharing) compareErrors(path string) {
 	for _, q := range []url.Values{
-		{"resourceVersion": {"x"}}, {"resourceVersionMatch": {"Exact"}}, {"labelSelector": {"a=b=c"}},
-		{"fieldSelector": {"spec.none=x"}}, {"continue": {"none"}}, {"resourceVersion": {"1"}, "resourceVersionMatch": {"Any"}},
+		{"resourceVersion": {"x"}},
+		{"resourceVersionMatch": {"Exact"}},
+		{"labelSelector": {"a=b=c"}},
+		{"fieldSelector": {"spec.none=x"}},
+		{"continue": {"none"}},
+		{"resourceVersion": {"1"}, "resourceVersionMatch": {"Any"}},
 		{"watch": {"1"}, "sendInitialEvents": {"true"}},
 	} {
 		s.compare(path, q, false)
