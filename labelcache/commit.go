@@ -12,7 +12,7 @@ type Change struct {
 	// Created and Dropped sets carry no difference: the views before and after show the whole set. A set that was dropped
 	// and created again is neither.
 	Created, Dropped bool
-	// Joined and Left are ordered by key. A member that stays but whose addresses or node changed is in both: in Left as
+	// Joined and Left are in no order. A member that stays but whose addresses or node changed is in both: in Left as
 	// it was, in Joined as it is.
 	Joined, Left []*Endpoint
 	// AddrsAdded and AddrsRemoved are the effect on the addresses of the set: an address that another member still has
@@ -166,9 +166,6 @@ func (ch *Change) compare(was, is idset, old, next *state, movers []uint32) {
 	}
 	ch.AddrsAdded = addrsOf(ch.Joined, func(a netip.Addr) bool { return !old.hasAddr(was, a) })
 	ch.AddrsRemoved = addrsOf(ch.Left, func(a netip.Addr) bool { return !next.hasAddr(is, a) })
-	byKey := func(a, b *Endpoint) int { return a.Key.Compare(b.Key) }
-	slices.SortFunc(ch.Joined, byKey)
-	slices.SortFunc(ch.Left, byKey)
 }
 
 // addrsOf lists the addresses of endpoints that are wanted, sorted.

@@ -25,6 +25,9 @@ type addressSetRef struct {
 	family intent.Families
 }
 
+// portGroupRef names the row of the port group of a set in model.bare: it is of no family.
+func portGroupRef(set intent.SetID) addressSetRef { return addressSetRef{set: set} }
+
 func newGroup(subject intent.SetID) *group {
 	return &group{subject: subject, acls: nb.Rows{}, peers: map[addressSetRef]bool{}, meters: map[uint32]bool{}}
 }

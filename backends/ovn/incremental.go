@@ -168,22 +168,20 @@ func (p *planner) planMembers() {
 	moves := p.edits.moves(p.moved)
 	for id := range moves {
 		add, remove := moves.split(id)
-		p.mutate(p.r.portGroup(newGroup(id), nil), "ports", add, remove)
+		p.mutate(p.m.row(portGroupRef(id), p.r), "ports", add, remove)
 	}
 	for id, d := range p.deltas {
 		for _, f := range []intent.Families{intent.IPv4, intent.IPv6} {
 			ref := addressSetRef{id, f}
-			if p.m.peers[ref] == 0 {
-				continue
-			}
-			if p.r.want.Set(id) == nil {
+			set := p.r.want.Set(id)
+			if p.m.peers[ref] == 0 || set == nil {
 				continue
 			}
 			add, remove := d.addresses(f)
-			listed := prefixesOf(p.r.want.Set(id), f) // these stay, whether or not a member has the same address
+			listed := prefixesOf(set, f) // these stay, whether or not a member has the same address
 			add, remove = without(add, listed), without(remove, listed)
-			listing, unlisting := d.listing(p.r.want.Set(id), f)
-			p.mutate(p.r.emptyAddressSet(ref), "addresses", append(add, listing...), append(remove, unlisting...))
+			listing, unlisting := d.listing(set, f)
+			p.mutate(p.m.row(ref, p.r), "addresses", append(add, listing...), append(remove, unlisting...))
 		}
 	}
 }

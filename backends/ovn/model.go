@@ -19,8 +19,9 @@ type model struct {
 	bySubject   map[intent.SetID]map[intent.PolicyID]bool
 	places      map[intent.PolicyID][]place // of the rules of policies in ordered tiers
 	groups      map[intent.SetID]*group
-	peers       map[addressSetRef]int // how many groups refer to an address set
-	meters      map[uint32]int        // and to a meter
+	peers       map[addressSetRef]int     // how many groups refer to an address set
+	meters      map[uint32]int            // and to a meter
+	bare        map[addressSetRef]*nb.Row // see row
 	memberships memberships
 	coverage    *coverage
 	// ports finds logical ports, including those kept for endpoints since the last read-back.
@@ -37,6 +38,7 @@ func newModel(ports portFinder) *model {
 		groups:      map[intent.SetID]*group{},
 		peers:       map[addressSetRef]int{},
 		meters:      map[uint32]int{},
+		bare:        map[addressSetRef]*nb.Row{},
 		memberships: memberships{},
 	}
 }
@@ -70,8 +72,14 @@ func (m *model) putGroup(subject intent.SetID, g *group) {
 		count(m.peers, old.peers, -1)
 		count(m.meters, old.meters, -1)
 		m.rows -= len(old.acls)
+		for ref := range old.peers {
+			if m.peers[ref] == 0 {
+				delete(m.bare, ref)
+			}
+		}
 	}
 	if g == nil {
+		delete(m.bare, portGroupRef(subject))
 		delete(m.groups, subject)
 		return
 	}
@@ -79,6 +87,22 @@ func (m *model) putGroup(subject intent.SetID, g *group) {
 	m.rows += len(g.acls)
 	count(m.peers, g.peers, 1)
 	count(m.meters, g.meters, 1)
+}
+
+// row returns the row of an address set or a port group without its columns, for mutations. Names and UUIDs are hashes, so it
+// is remembered as long as something refers to the row.
+func (m *model) row(ref addressSetRef, r *renderer) *nb.Row {
+	row := m.bare[ref]
+	if row == nil {
+		if ref == portGroupRef(ref.set) {
+			row = r.portGroup(newGroup(ref.set), nil)
+		} else {
+			row = r.emptyAddressSet(ref)
+		}
+		row.Fields, row.Sets = nil, nil
+		m.bare[ref] = row
+	}
+	return row
 }
 
 func count[K comparable](uses map[K]int, by map[K]bool, step int) {

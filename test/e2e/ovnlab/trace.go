@@ -256,3 +256,19 @@ func (t *Tracer) call(ctx context.Context, method string, params ...string) (str
 		return *reply.Result, nil
 	}
 }
+
+// TraceFrom evaluates f with ovn-trace as a packet that the named port sends, whoever has the source address.
+func (l *Lab) TraceFrom(sender string, f Flow) Verdict {
+	l.tb.Helper()
+	p, dst := l.net.Port(sender), l.net.portAt(f.Dst)
+	mac := dst.mac
+	if p.sw != dst.sw {
+		mac = p.sw.routerMAC
+	}
+	args := append([]string{"ovn-trace", "--minimal"}, newStates(hops)...)
+	v, err := readTrace(l.run(append(args, p.sw.name, p.packet(f, mac))...), dst.Name)
+	if err != nil {
+		l.tb.Fatalf("trace %s from %s: %v", f, sender, err)
+	}
+	return v
+}

@@ -136,27 +136,39 @@ func (o *Op) columns() []string {
 
 // Sort puts ops into a safe order: a row is created before those that refer to it, and removed after them.
 func Sort(ops []*Op) {
-	slices.SortFunc(ops, func(a, b *Op) int {
+	type placed struct {
+		phase int
+		op    *Op
+	}
+	tables, list := Tables(), make([]placed, len(ops))
+	for i, o := range ops {
+		list[i] = placed{o.phase(tables), o}
+	}
+	slices.SortFunc(list, func(x, y placed) int {
+		a, b := x.op, y.op
 		if c := cmp.Or(
-			cmp.Compare(a.phase(), b.phase()), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Verb, b.Verb),
-			cmp.Compare(a.UUID, b.UUID),
+			cmp.Compare(x.phase, y.phase), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Verb, b.Verb), cmp.Compare(a.UUID, b.UUID),
 		); c != 0 {
 			return c
 		}
 		return slices.Compare(a.columns(), b.columns())
 	})
+	for i := range list {
+		ops[i] = list[i].op
+	}
 }
 
-// phase orders ops by what they do: creations, referenced rows first; changes; deletions, referring rows first.
-func (o *Op) phase() int {
-	order := slices.Index(Tables(), o.Table)
+// phase orders ops by what they do: creations, referenced rows first; changes; deletions, referring rows first. It is passed the
+// result of Tables.
+func (o *Op) phase(tables []string) int {
+	order := slices.Index(tables, o.Table)
 	switch o.Verb {
 	case backends.Create:
 		return order
 	case backends.Update, backends.Mutate, backends.Reload:
-		return len(Tables())
+		return len(tables)
 	case backends.Delete:
-		return 2*len(Tables()) - order
+		return 2*len(tables) - order
 	default:
 		return 0
 	}

@@ -1,0 +1,51 @@
+//go:build e2e
+
+package ovnlab
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"time"
+)
+
+// CPU returns the processor time that the process has used.
+func (p *Process) CPU() (time.Duration, error) {
+	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/schedstat", p.PID()))
+	if err != nil {
+		return 0, fmt.Errorf("processor time of %s: %w", p.name, err)
+	}
+	var ns int64
+	if _, err := fmt.Sscan(string(raw), &ns); err != nil {
+		return 0, fmt.Errorf("processor time of %s: %w", p.name, err)
+	}
+	return time.Duration(ns), nil
+}
+
+// NorthdCPU returns the processor time that northd has used.
+func (l *Lab) NorthdCPU() time.Duration { return l.cpu(l.north) }
+
+// ControllerCPU returns the processor time that ovn-controller has used.
+func (c *Chassis) ControllerCPU() time.Duration { return c.lab.cpu(c.controller) }
+
+func (l *Lab) cpu(p *Process) time.Duration {
+	l.tb.Helper()
+	used, err := p.CPU()
+	if err != nil {
+		l.tb.Fatal(err)
+	}
+	return used
+}
+
+// FlowRecomputes returns how often northd has computed all logical flows.
+func (l *Lab) FlowRecomputes() int {
+	l.tb.Helper()
+	out := l.run("ovs-appctl", "-T", "30", "-t", l.path("northd.ctl"), "inc-engine/show-stats")
+	_, node, found := strings.Cut(out, "Node: lflow\n")
+	_, count, counted := strings.Cut(node, "recompute:")
+	var n int
+	if _, err := fmt.Sscan(count, &n); !found || !counted || err != nil {
+		l.tb.Fatalf("statistics of northd: %.200q", out)
+	}
+	return n
+}
