@@ -394,9 +394,9 @@ func TestWatchesBeginWithTheMostRecentState(t *testing.T) {
 	s.namespace("a")
 	q := url.Values{
 		"watch": {"1"}, "sendInitialEvents": {"true"}, "resourceVersionMatch": {"NotOlderThan"}, "allowWatchBookmarks": {"true"},
-		"timeoutSeconds": {"5"},
+		"timeoutSeconds": {"4"},
 	}
-	for i := range 5 {
+	for i := range 2 {
 		name := fmt.Sprint("p", i)
 		s.pod("a", name, "web", "")
 		s.namespace(name) // versions of pods do not change, and the version of the API server does

@@ -156,9 +156,11 @@ func (k *kind) interrupted() time.Duration {
 	return 0
 }
 
-// ready waits until the history can answer, and reports whether it can.
+// ready waits until the history can answer, and reports whether it can. A large cluster takes some time to list; if its clients
+// were left to the upstream meanwhile, all of them would list it.
 func (k *kind) ready(ctx context.Context) bool {
-	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	const patience = time.Minute
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	err := k.wait(ctx, func() bool { return k.synced || k.failed })
 	_, _, synced := k.now()

@@ -16,6 +16,9 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
+// maxRequirements limits the selectors of a query: they are evaluated for every event.
+const maxRequirements = 64
+
 // basis is the version that an answer is based on.
 type basis int
 
@@ -146,6 +149,9 @@ func (q *query) selectors(v *values) {
 	if err != nil || err2 != nil {
 		v.ok = false
 		return
+	}
+	if all, _ := q.labels.Requirements(); len(all)+len(q.fields.Requirements()) > maxRequirements {
+		v.ok = false
 	}
 	for _, r := range q.fields.Requirements() {
 		v.ok = v.ok && q.kind.selectable(r.Field)
