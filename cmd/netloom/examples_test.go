@@ -34,11 +34,13 @@ import (
 // runsUntil is what a command prints that runs until it is interrupted, by the beginning of its example.
 func runsUntil() map[string]string {
 	return map[string]string{
-		"netloom run":                 `"msg":"serving health and metrics"`,
-		"netloom webhook":             `"msg":"serving`,
-		"netloom demo\n":              "Watching.",
-		"netloom demo -f":             "Watching.",
-		"netloom observe -f policies": "denied",
+		"netloom run":     `"msg":"serving health and metrics"`,
+		"netloom webhook": `"msg":"serving`,
+		"netloom gateway --clusters ./clusters --tls": `"msg":"serving clusters"`,
+		"netloom gateway --kubeconfig":                `"msg":"serving clusters"`,
+		"netloom demo\n":                              "Watching.",
+		"netloom demo -f":                             "Watching.",
+		"netloom observe -f policies":                 "denied",
 		"netloom verify --ovn-nb unix:/var/run/ovn/ovnnb_db.sock --watch": "agree",
 	}
 }
@@ -104,6 +106,8 @@ func newShell(t *testing.T) *shell {
 	}
 	write(t, s.dir, "changed.yaml", denyDatabase)
 	require.NoError(t, os.Mkdir(filepath.Join(s.dir, "tests"), 0o700))
+	require.NoError(t, os.Mkdir(filepath.Join(s.dir, "clusters"), 0o700))
+	write(t, s.dir, "clusters/prod.yaml", upstreamCluster)
 	write(t, s.dir, "tests/a.yaml", "apiVersion: netloom.io/v1alpha1\nkind: Expectations\nexpectations: [{from: shop/web, to: shop/db, ports: 80, expect: allow}]\n")
 	writeCertificate(t, s.dir)
 
@@ -181,6 +185,9 @@ func (s *shell) play(t *testing.T, example string) {
 	line := strings.NewReplacer(append(s.database(t, example), s.peers...)...).Replace(example)
 	if strings.HasPrefix(example, "netloom run") {
 		line += " --listen 127.0.0.1:0 --debug-listen="
+	}
+	if strings.HasPrefix(example, "netloom gateway") {
+		line += " --listen 127.0.0.1:0 --metrics-listen= --shutdown-delay 0s"
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()

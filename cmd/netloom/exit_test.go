@@ -184,6 +184,8 @@ func TestExitCodes(t *testing.T) {
 		{"run with standard input", append([]string{"run", "-f", "-"}, target...), exitFailed},
 		{"run with two directories", append([]string{"run", "-f", dir, "-f", dir}, target...), exitFailed},
 		{"run with a directory that does not exist", append([]string{"run", "-f", filepath.Join(dir, "no"), "--listen=", "--debug-listen="}, target...), exitFailed},
+		{"gateway that checks an empty directory", []string{"gateway", "--check", "--clusters", empty}, exitCannotTell},
+		{"gateway that checks no directory", []string{"gateway", "--check", "--clusters", filepath.Join(dir, "no")}, exitFailed},
 		{"webhook without a certificate", []string{"webhook"}, exitFailed},
 		{"demo", []string{"demo", "--once", "-f", exampleDir}, exitDone},
 		{"demo with a controller", []string{"demo", "--once", "--tungsten", "-f", exampleDir}, exitDone},

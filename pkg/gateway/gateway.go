@@ -7,6 +7,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -27,12 +28,14 @@ type Options struct {
 	Certificate func() (*tls.Certificate, error)
 	// StrictNames rejects a request whose host name belongs to another cluster than the name that the TLS connection is for.
 	StrictNames bool
-	Audiences   []string              // that tokens must be meant for, see identity.NewTokens
-	FrontProxy  authenticator.Request // nil if there is none
-	TTL         identity.TTL
-	Timeouts    Timeouts
-	Probe       upstream.Probe
-	Registerer  prometheus.Registerer // nil registers no metrics
+	// SharedWatches serves lists and watches of common kinds from one watch for all clients, see watchcache.
+	SharedWatches bool
+	Audiences     []string              // that tokens must be meant for, see identity.NewTokens
+	FrontProxy    authenticator.Request // nil if there is none
+	TTL           identity.TTL
+	Timeouts      Timeouts
+	Probe         upstream.Probe
+	Registerer    prometheus.Registerer // nil registers no metrics
 }
 
 // Timeouts limit how long a client may take to send a request. Zero values are the defaults.
@@ -47,6 +50,8 @@ type Gateway struct {
 	set     *Set
 	infos   *request.RequestInfoFactory
 	metrics *metrics
+	shared  shared
+	stops   atomic.Bool // no longer ready
 }
 
 // New makes a gateway, which serves until ctx ends.

@@ -4,9 +4,14 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/x509"
+	"errors"
 	"io"
 	"net/http"
+	"net/http/httptest"
+	"os"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -399,4 +404,73 @@ func TestAudiencesAndCacheTimesArePassedOn(t *testing.T) {
 		require.Equal(t, 401, r.ask(client, http.MethodGet, pods, "Authorization", "Bearer good").code, "the cluster confirms no audience")
 	}
 	require.Equal(t, 1, server.reviewed())
+}
+
+// TestAFrontProxyIsTrusted sends the headers of a front proxy with the certificate of the proxy, and with others.
+func TestAFrontProxyIsTrusted(t *testing.T) {
+	proxies := newAuthority(t)
+	roots := x509.NewCertPool()
+	roots.AddCert(proxies.cert)
+	r, server, ca, _ := one(t, func(o *gateway.Options) { o.FrontProxy = identity.FrontProxy(roots, []string{"front-proxy"}) })
+	headers := []string{"X-Remote-User", "bob", "X-Remote-Group", "dev", "X-Remote-Uid", "u1", "X-Remote-Extra-Scope", "view"}
+	require.Equal(t, 200, r.ask(r.client("a.example", proxies.pair("front-proxy")), http.MethodGet, pods, headers...).code)
+	h := server.request().Header
+	require.Equal(t, []string{"bob"}, h["Impersonate-User"])
+	require.Equal(t, []string{"dev"}, h["Impersonate-Group"])
+	require.Equal(t, []string{"u1"}, h["Impersonate-Uid"])
+	require.Equal(t, []string{"view"}, h["Impersonate-Extra-Scope"])
+	require.Equal(t, 401, r.ask(r.client("a.example", proxies.pair("other")), http.MethodGet, pods, headers...).code)
+	require.Equal(t, 401, r.ask(r.client("a.example", proxies.pair("front-proxy")), http.MethodGet, pods).code, "a proxy is nobody by itself")
+	require.Equal(t, 200, r.ask(r.client("a.example", ca.pair("ann")), http.MethodGet, pods, headers...).code)
+	require.Equal(t, []string{"ann"}, server.request().Header["Impersonate-User"])
+}
+
+func TestReadinessSaysWhatIsNotServed(t *testing.T) {
+	ca := newAuthority(t)
+	server := newAPIServer(t, ca)
+	r := newRig(t, nil)
+	synced := false
+	health := r.gateway.Health(func() bool { return synced })
+	ask := func(path string) (int, string) {
+		w := httptest.NewRecorder()
+		health.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody))
+		return w.Code, w.Body.String()
+	}
+	code, _ := ask("/readyz")
+	require.Equal(t, 503, code)
+	synced = true
+	r.serve(cluster("a.example", ca, server))
+	code, text := ask("/readyz")
+	require.Equal(t, 200, code)
+	require.Equal(t, "ok\n", text)
+	r.gateway.Clusters().Reject("a.example", errors.New("s3cr3t"))
+	require.NoError(t, r.gateway.Clusters().Put(cluster("b.example", ca)))
+	_, text = ask("/readyz")
+	require.Equal(t, "ok\ncluster a.example: the newest version has faults\ncluster b.example: 0 of 0 API servers are ready\n", text)
+	r.stop()
+	require.NoError(t, <-r.stopped)
+	r.stopped <- nil
+	code, _ = ask("/readyz")
+	require.Equal(t, 503, code)
+	code, _ = ask("/healthz")
+	require.Equal(t, 200, code)
+}
+
+// TestTheManualListsEveryMetric compares the table in docs/gateway.md with what is registered.
+func TestTheManualListsEveryMetric(t *testing.T) {
+	manual, err := os.ReadFile("../../docs/gateway.md")
+	require.NoError(t, err)
+	registry := prometheus.NewRegistry()
+	log, _ := logtest.NewNullLogger()
+	gateway.New(t.Context(), gateway.Options{Log: log, Registerer: registry})
+	described := make(chan *prometheus.Desc, 100)
+	registry.Describe(described)
+	close(described)
+	count := 0
+	for d := range described {
+		count++
+		name := strings.Split(d.String(), `"`)[1]
+		require.Contains(t, string(manual), "| `"+name+"{", name)
+	}
+	require.Equal(t, strings.Count(string(manual), "| `netloom_gateway_"), count)
 }

@@ -56,7 +56,9 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer release()
 	g.metrics.begin(x)
 	defer g.metrics.end(x)
-	g.forward(x)
+	if !g.share(x) {
+		g.forward(x)
+	}
 }
 
 // auditID is the client's own, as an API server takes it, or a new one.

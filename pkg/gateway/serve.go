@@ -46,7 +46,9 @@ func (g *Gateway) Serve(ctx context.Context, listener net.Listener, how Shutdown
 
 // stop lets requests end. Clients of HTTP/2 are told to use another connection.
 func (g *Gateway) stop(ctx context.Context, server *http.Server, how Shutdown) {
+	g.stops.Store(true)
 	time.Sleep(how.Delay)
+	g.shared.end(how.Spread)
 	for _, t := range g.set.all() {
 		t.cluster.EndStreams(how.Spread)
 	}

@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"crypto/tls"
+	"net/http"
 	"net/url"
 	"strings"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/netloom/netloom/pkg/gateway/identity"
 	"github.com/netloom/netloom/pkg/gateway/transport"
 	"github.com/netloom/netloom/pkg/gateway/upstream"
+	"github.com/netloom/netloom/pkg/gateway/watchcache"
 )
 
 // tenant is one cluster that is served, and what is known about its clients.
@@ -22,6 +24,7 @@ type tenant struct {
 	cluster *upstream.Cluster
 	authn   *identity.Authenticator
 	access  authorizer.Authorizer
+	cache   *watchcache.Cache // nil if watches are not shared
 }
 
 // newTenant makes a cluster that serves nothing yet.
@@ -41,12 +44,29 @@ func (g *Gateway) newTenant(ctx context.Context, name string) (*tenant, error) {
 		cluster.Close()
 		return nil, err
 	}
-	return &tenant{
+	t := &tenant{
 		cluster: cluster, access: identity.NewAccess(client, g.opts.TTL),
 		authn: &identity.Authenticator{
 			ClientCAs: cluster.ClientCAs, Tokens: identity.NewTokens(client, g.opts.Audiences, g.opts.TTL), FrontProxy: g.opts.FrontProxy,
 		},
-	}, nil
+	}
+	if g.opts.SharedWatches {
+		t.cache, err = watchcache.New(watchcache.Config{
+			Upstream: streaming{cluster}, Authorizer: t.access, Log: g.opts.Log.WithField("cluster", name),
+		})
+	}
+	return t, err
+}
+
+// streaming marks watches, so that they end with their API server.
+type streaming struct{ *upstream.Cluster }
+
+// RoundTrip sends a request of the gateway itself.
+func (s streaming) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.URL.Query().Has("watch") {
+		r = r.WithContext(upstream.WithStream(r.Context()))
+	}
+	return s.Cluster.RoundTrip(r)
 }
 
 // draining is a transport whose connections close once they are idle.
@@ -73,4 +93,9 @@ func (t *tenant) hosts() []string {
 
 func (t *tenant) certificate() *tls.Certificate { return t.cluster.ServingCertificate() }
 
-func (t *tenant) close() { t.cluster.Close() }
+func (t *tenant) close() {
+	if t.cache != nil {
+		t.cache.Close()
+	}
+	t.cluster.Close()
+}

@@ -219,6 +219,9 @@ var rooms = []room{
 		"k8s.io/api/...", "k8s.io/apimachinery/...", "k8s.io/apiserver/pkg/authentication/...", "k8s.io/apiserver/pkg/authorization/authorizer",
 		"k8s.io/client-go/kubernetes", "golang.org/x/net/http/httpguts", "golang.org/x/sync/singleflight",
 	}},
+	{dir: "pkg/gateway/registry", may: []string{
+		"pkg/apis/proxy/v1alpha1", "pkg/gateway/definition", "pkg/manifest", "k8s.io/apimachinery/...", "k8s.io/client-go/...", logrus,
+	}},
 	{dir: "pkg/gateway/flow", may: []string{"pkg/apis/proxy/v1alpha1", "golang.org/x/time/rate"}},
 	{dir: "pkg/gateway/transport", may: []string{"golang.org/x/net/http/httpguts", "golang.org/x/net/http2", "k8s.io/client-go/transport"}},
 	{dir: "pkg/gateway/upstream", may: []string{

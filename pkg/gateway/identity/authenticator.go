@@ -11,6 +11,7 @@ import (
 
 	"k8s.io/apiserver/pkg/authentication/authenticator"
 	"k8s.io/apiserver/pkg/authentication/request/bearertoken"
+	"k8s.io/apiserver/pkg/authentication/request/headerrequest"
 	"k8s.io/apiserver/pkg/authentication/request/websocket"
 	x509request "k8s.io/apiserver/pkg/authentication/request/x509"
 	"k8s.io/apiserver/pkg/authentication/user"
@@ -118,4 +119,13 @@ func (c *connection) keep(roots *x509.CertPool, who *authenticator.Response, not
 	if notAfter.Before(c.until) {
 		c.until = notAfter
 	}
+}
+
+// FrontProxy trusts the headers X-Remote-User, X-Remote-Uid, X-Remote-Group and X-Remote-Extra- of clients whose certificate
+// roots signed for one of names; any name if there are none.
+func FrontProxy(roots *x509.CertPool, names []string) authenticator.Request {
+	options := x509.VerifyOptions{Roots: roots, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}
+	return headerrequest.NewDynamicVerifyOptionsSecure(x509request.StaticVerifierFn(options), headerrequest.StaticStringSlice(names),
+		headerrequest.StaticStringSlice{"X-Remote-User"}, headerrequest.StaticStringSlice{"X-Remote-Uid"},
+		headerrequest.StaticStringSlice{"X-Remote-Group"}, headerrequest.StaticStringSlice{"X-Remote-Extra-"})
 }

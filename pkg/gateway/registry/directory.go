@@ -1,0 +1,226 @@
+package registry
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/netloom/netloom/pkg/apis/proxy/v1alpha1"
+	"github.com/netloom/netloom/pkg/gateway/definition"
+	"github.com/netloom/netloom/pkg/manifest"
+)
+
+const (
+	pollTime = 2 * time.Second // between two readings: mounted Secrets replace links, which not every file system reports
+	maxFile  = 4 << 20         // bytes
+	maxFiles = 1000
+)
+
+// Directory reads the *.yaml, *.yml and *.json files of a directory. Make it with NewDirectory.
+type Directory struct {
+	dir string
+	set Set
+	log logrus.FieldLogger
+
+	files  map[string]*file
+	served map[string]bool // the names of clusters that were put
+	failed string          // why the directory could not be read last
+	synced atomic.Bool
+}
+
+// file is a file as it was last read.
+type file struct {
+	digest  [sha256.Size]byte
+	entries []definition.Entry
+	names   []string // of objects that the file has had since it was last readable
+	fault   string
+}
+
+// NewDirectory makes a source that reads nothing before Run or Load.
+func NewDirectory(dir string, set Set, log logrus.FieldLogger) *Directory {
+	return &Directory{dir: dir, set: set, log: log.WithField("directory", dir), files: map[string]*file{}, served: map[string]bool{}}
+}
+
+// Synced reports whether the directory has been read.
+func (d *Directory) Synced() bool { return d.synced.Load() }
+
+// Run reads the directory again and again until ctx ends.
+func (d *Directory) Run(ctx context.Context) error {
+	ticker := time.NewTicker(pollTime)
+	defer ticker.Stop()
+	for {
+		d.Load()
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// Load reads the directory once.
+func (d *Directory) Load() {
+	names, err := list(d.dir)
+	if err != nil {
+		if err.Error() != d.failed {
+			d.log.WithError(err).Error("the directory cannot be read; what was served before is still served")
+		}
+		d.failed = err.Error()
+		return
+	}
+	d.failed = ""
+	changed := !d.synced.Load()
+	for name := range d.files {
+		if !slices.Contains(names, name) {
+			delete(d.files, name)
+			changed = true
+		}
+	}
+	for _, name := range names {
+		changed = d.read(name) || changed
+	}
+	if changed {
+		d.apply(names)
+	}
+	d.synced.Store(true)
+}
+
+// list returns the names of the files to read, sorted.
+func list(dir string) ([]string, error) {
+	all, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, e := range all {
+		ext := filepath.Ext(e.Name())
+		if !strings.HasPrefix(e.Name(), ".") && slices.Contains([]string{".yaml", ".yml", ".json"}, ext) {
+			out = append(out, e.Name())
+		}
+	}
+	if len(out) > maxFiles {
+		return nil, fmt.Errorf("there are %d files, the limit is %d", len(out), maxFiles)
+	}
+	return out, nil
+}
+
+// read reads a file, and reports whether it has changed. The objects of a file that cannot be read stay as they were.
+func (d *Directory) read(name string) (changed bool) {
+	before := d.files[name]
+	text, err := manifest.ReadFile(filepath.Join(d.dir, name), maxFile)
+	if err != nil {
+		if before == nil {
+			before = &file{}
+			d.files[name] = before
+		}
+		if before.fault != err.Error() {
+			d.log.WithField("file", name).WithError(err).Error("a file cannot be read; what was served before is still served")
+		}
+		before.fault = err.Error()
+		return false
+	}
+	digest := sha256.Sum256(text)
+	if before != nil && before.digest == digest {
+		before.fault = ""
+		return false
+	}
+	next := &file{digest: digest, entries: definition.Read(text)}
+	readable := true
+	for _, e := range next.entries {
+		readable = readable && e.Name != ""
+		if e.Name != "" {
+			next.names = append(next.names, e.Name)
+		}
+		if e.Err != nil {
+			d.log.WithFields(logrus.Fields{"file": name, "cluster": e.Name}).WithError(e.Err).Error("an object has faults; its last version without faults is served")
+		}
+	}
+	if !readable && before != nil { // some document is no object: it may be any of those from before
+		next.names = append(next.names, before.names...)
+	}
+	d.files[name] = next
+	return true
+}
+
+// apply has the set serve what the files contain.
+func (d *Directory) apply(files []string) {
+	from, present := map[string]string{}, map[string]bool{}
+	for _, name := range files {
+		f := d.files[name]
+		if f == nil {
+			continue
+		}
+		for _, n := range f.names {
+			present[n] = true
+		}
+		for _, e := range f.entries {
+			if e.Name == "" {
+				continue
+			}
+			if first, again := from[e.Name]; again {
+				d.log.WithFields(logrus.Fields{"file": name, "cluster": e.Name}).Errorf("the cluster is defined in %s already", first)
+				continue
+			}
+			from[e.Name] = name
+			d.serve(e)
+		}
+	}
+	for name := range d.served {
+		if !present[name] {
+			d.log.WithField("cluster", name).Info("cluster is no longer served")
+			d.set.Delete(name)
+			delete(d.served, name)
+		}
+	}
+	for name := range d.served {
+		if conflict := d.set.Conflict(name); conflict != "" {
+			d.log.WithField("cluster", name).Error(conflict)
+		}
+	}
+}
+
+func (d *Directory) serve(e definition.Entry) {
+	if e.Err != nil {
+		d.set.Reject(e.Name, e.Err)
+		d.served[e.Name] = true
+		return
+	}
+	if err := d.set.Put(e.Object); err != nil {
+		d.log.WithField("cluster", e.Name).WithError(err).Error("the cluster cannot be served")
+	}
+	d.served[e.Name] = true
+}
+
+// Check reads the files once and returns all faults, and the objects without faults.
+func Check(dir string) ([]*v1alpha1.UpstreamCluster, error) {
+	names, err := list(dir)
+	if err != nil {
+		return nil, err
+	}
+	var out []*v1alpha1.UpstreamCluster
+	var faults []error
+	for _, name := range names {
+		text, err := manifest.ReadFile(filepath.Join(dir, name), maxFile)
+		if err != nil {
+			faults = append(faults, err)
+			continue
+		}
+		for _, e := range definition.Read(text) {
+			if e.Err != nil {
+				faults = append(faults, fmt.Errorf("%s: %s: %w", name, e.Name, e.Err))
+				continue
+			}
+			out = append(out, e.Object)
+		}
+	}
+	return out, errors.Join(faults...)
+}
