@@ -229,7 +229,8 @@ var rooms = []room{
 	}},
 	{dir: "pkg/gateway/watchcache", may: []string{
 		"github.com/hashicorp/go-immutable-radix/v2", "k8s.io/apimachinery/pkg/apis/meta/v1", "k8s.io/apimachinery/pkg/fields",
-		"k8s.io/apimachinery/pkg/labels", "k8s.io/apimachinery/pkg/runtime/schema", "k8s.io/apiserver/pkg/authorization/authorizer",
+		"k8s.io/apimachinery/pkg/labels", "k8s.io/apimachinery/pkg/runtime/schema", "k8s.io/apimachinery/pkg/util/validation",
+		"k8s.io/apiserver/pkg/authorization/authorizer",
 		"k8s.io/apiserver/pkg/endpoints/request", logrus,
 	}},
 	{dir: "pkg/daemon/...", may: everything},

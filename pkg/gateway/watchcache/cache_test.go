@@ -194,6 +194,7 @@ func TestUpstreamDecidesWhatTheCacheCannot(t *testing.T) {
 		"one object":                       {path: "/api/v1/namespaces/a/pods/b"},
 		"a subresource":                    {path: "/api/v1/namespaces/a/pods/b/log"},
 		"a selector without a limit":       {path: "/api/v1/pods", query: "resourceVersion=0&labelSelector=" + strings.Repeat("a,", 64) + "b"},
+		"no name of a namespace":           {path: "/api/v1/namespaces/../pods", query: "resourceVersion=0"},
 		"a list of one object":             {path: "/api/v1/pods", query: "resourceVersion=0&fieldSelector=metadata.name=x"},
 		"another kind":                     {path: "/api/v1/secrets", query: "resourceVersion=0"},
 		"a kind the upstream does not have": {

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/validation"
 )
 
 // maxRequirements limits the selectors of a query: they are evaluated for every event.
@@ -90,7 +91,7 @@ func (c *Cache) find(path string) (*kind, string) {
 	const marker = "/namespaces/"
 	before, rest, ok := strings.Cut(path, marker)
 	namespace, plural, more := strings.Cut(rest, "/")
-	if !ok || !more || namespace == "" || strings.Contains(plural, "/") {
+	if !ok || !more || len(validation.IsDNS1123Label(namespace)) > 0 || strings.Contains(plural, "/") {
 		return nil, ""
 	}
 	k := c.kinds[before+"/"+plural]
