@@ -63,6 +63,8 @@ type PortFinder interface {
 
 // Explainer explains what policies become in a target, without querying one.
 type Explainer interface {
+	// Terms returns what people call the target and one of its rows that policies become: OVN and ACL.
+	Terms() (target, row string)
 	// PolicyRows lists the rows that the policies of an origin become, by rule, without those that all policies share.
 	PolicyRows(want *intent.Snapshot, of intent.Origin) []PolicyRow
 	// DecidingRows lists the rows that carry out a decision on a flow in one direction: those of the rules that allow it or,
@@ -79,8 +81,9 @@ type PolicyRow struct {
 	Priority int    `json:"priority"`
 	Action   string `json:"action"`
 	Match    string `json:"match"`
-	// Flows is roughly how many OpenFlow flows it costs each node, by its name; endpoints of an unknown node are under "".
-	Flows map[string]int `json:"flows"`
+	// Flows is roughly how many OpenFlow flows it costs each node, by its name; endpoints of an unknown node are under "". Nil means
+	// that they are not counted.
+	Flows map[string]int `json:"flows,omitempty"`
 }
 
 // DecidingRow is a row that decides on a flow.

@@ -150,9 +150,19 @@ func Configured(s Settings) ([]*Target, error) {
 	return out, nil
 }
 
-// NewExplainer explains offline which rows policies become in a database of OVN 23.03, from which newer versions differ
-// little. Rate is the lines per second of audit logs without a rate of their own.
-func NewExplainer(owner string, rate uint32) (backends.Explainer, error) {
+// Explained lists the backends whose rows can be explained offline.
+func Explained() []string { return []string{OVN, Tungsten} }
+
+// NewExplainer explains offline which rows policies become, in a database of OVN 23.03, from which newer versions differ little, or on
+// a Tungsten Fabric controller. Rate is the lines per second of audit logs without a rate of their own.
+func NewExplainer(backend, owner string, rate uint32) (backends.Explainer, error) {
+	switch backend {
+	case OVN:
+	case Tungsten:
+		return controller.NewExplainer(owner), nil
+	default:
+		return nil, fmt.Errorf("backend %q: expected one of %s", backend, strings.Join(Explained(), ", "))
+	}
 	nb, err := ovsdb.ParseSchema(schema.NB2303())
 	if err != nil {
 		return nil, err

@@ -42,6 +42,9 @@ func (b *Backend) explainer() *Explainer {
 	return c.explainer
 }
 
+// Terms implements backends.Explainer.
+func (e *Explainer) Terms() (target, row string) { return "OVN", "ACL" }
+
 // asRendered returns the snapshot that is rendered for want: without tiers in the schema, its lowered form.
 func (e *Explainer) asRendered(want *intent.Snapshot) *intent.Snapshot {
 	if hasTiers(e.schema) {

@@ -23,6 +23,9 @@ type Explainer struct {
 // NewExplainer returns an Explainer for the objects of an owner.
 func NewExplainer(owner string) *Explainer { return &Explainer{names: namer{owner}} }
 
+// Terms implements backends.Explainer.
+func (e *Explainer) Terms() (target, row string) { return "Tungsten Fabric", "firewall rule" }
+
 // asRendered returns the snapshot that is rendered for want.
 func (e *Explainer) asRendered(want *intent.Snapshot) *intent.Snapshot {
 	e.mu.Lock()
@@ -63,7 +66,7 @@ func (e *Explainer) PolicyRows(want *intent.Snapshot, of intent.Origin) []backen
 		for _, o := range r.rulesOf(p, func(int) bool { return true }) {
 			out = append(out, backends.PolicyRow{
 				Rule: o.Annotations.Get(annotationRule), Name: o.Name(), Priority: int(stageOf(p, o)), Action: o.ActionList.SimpleAction,
-				Match: r.match(o), Flows: map[string]int{},
+				Match: r.match(o),
 			})
 		}
 	}
@@ -141,7 +144,7 @@ func (e *Explainer) DecidingRows(
 		switch {
 		case ref.Rule < 0:
 			o := r.objects[r.fixed(d, stageIsolation, endpoint{tags: []string{r.names.isolatedTag(d)}}, false).UUID]
-			out = append(out, deciding(o, p.Origin.String()+" isolation"))
+			out = append(out, deciding(o, "default deny, "+d.String()))
 		default:
 			for _, o := range r.rulesOf(p, func(i int) bool { return i == ref.Rule }) {
 				out = append(out, deciding(o, p.Origin.String()+" "+p.Rules[ref.Rule].Path))

@@ -62,7 +62,10 @@ func TestDecidingRows(t *testing.T) {
 	for _, f := range backendtest.Probes(s) {
 		v := snap.Evaluate(f)
 		for d, by := range map[intent.Direction][]intent.RuleRef{intent.Ingress: v.Ingress.By, intent.Egress: v.Egress.By} {
+			seen := map[string]bool{}
 			for _, row := range e.DecidingRows(snap, &f, d, by) {
+				require.False(t, seen[row.UUID], "%s decides once", row.Name)
+				seen[row.UUID] = true
 				trails, err := r.backend.Trails(t.Context(), row.UUID)
 				require.NoError(t, err)
 				require.Equal(t, row.Name, trails[0].Name)

@@ -26,7 +26,8 @@ func newExplain() *cobra.Command {
   SD-WAN resource       the devices that it applies to, its configuration on each, and its status
 
 For a policy, also show the rules that have no effect because rules with precedence decide before them, and policies of the
-same tier and priority that contradict it.
+same tier and priority that contradict it, and the ACLs that it becomes in OVN or, with --backend tungsten, the firewall
+rules on a Tungsten Fabric controller.
 
 KIND is networkpolicy (netpol), clusternetworkpolicy (cnp), adminnetworkpolicy (anp), baselineadminnetworkpolicy (banp), pod,
 service (svc), or an SD-WAN kind such as mwan3rule. To find out which objects a row of the database comes from, use
@@ -40,6 +41,7 @@ service (svc), or an SD-WAN kind such as mwan3rule. To find out which objects a 
 	cmd.AddCommand(newExplainRow())
 	manifests := bindSources(cmd)
 	output := bindOutput(cmd, "table", "json", "yaml")
+	explainer := bindExplainer(cmd)
 	cmd.ValidArgsFunction = func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 		kinds := append(query.ClusterPolicyKinds(), query.KindPolicy, query.KindPod, query.KindService)
 		names := manifests.names(cmd, "", kinds...)
@@ -51,7 +53,8 @@ service (svc), or an SD-WAN kind such as mwan3rule. To find out which objects a 
 		if len(args) == 0 || len(args) > 2 {
 			err = errors.New("expected an object, such as pod/shop/web-0 or networkpolicy/shop/db")
 		}
-		if err := errors.Join(err, output.check()); err != nil {
+		rows, unknown := explainer()
+		if err := errors.Join(err, output.check(), unknown); err != nil {
 			return err
 		}
 		inv, state, err := manifests.ask(cmd)
@@ -67,15 +70,13 @@ service (svc), or an SD-WAN kind such as mwan3rule. To find out which objects a 
 			full.Sections = sdwanSections(inv, e.SDWAN)
 		}
 		if policy := cmp.Or(e.Policy, e.Cluster); policy != nil {
-			if full.Rows, err = policyRows(inv, policy); err != nil {
-				return err
-			}
+			full.Rows = policyRows(rows, inv, policy)
 		}
 		out := cmd.OutOrStdout()
 		if output.form != "table" {
 			return worst(printData(out, output.form, "Explanation", full), certain(&state))
 		}
-		_, err = fmt.Fprint(out, explanationText(&e, paletteFor(out))+rowsText(full.Rows, paletteFor(out))+
+		_, err = fmt.Fprint(out, explanationText(&e, paletteFor(out))+rowsText(rows, full.Rows, paletteFor(out))+
 			sectionsText(full.Sections, paletteFor(out)))
 		return worst(err, certain(&state))
 	}

@@ -89,7 +89,7 @@ func runLint(cmd *cobra.Command, manifests *manifestsFlag, form string, o *lintO
 	}
 	options := lint.Options{Skip: o.skip, Costs: lint.Costs{MaxFlows: o.maxFlows}}
 	if o.maxFlows > 0 {
-		if options.Costs.Explainer, err = builtin.NewExplainer("lint", 0); err != nil {
+		if options.Costs.Explainer, err = builtin.NewExplainer(builtin.OVN, "lint", 0); err != nil {
 			return err
 		}
 	}

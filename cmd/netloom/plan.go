@@ -234,7 +234,7 @@ func shownValue(value any, shown func(string) string) any {
 
 // costOf estimates for OVN 23.03; newer versions differ little.
 func costOf(s *intent.Snapshot) (cost, error) {
-	explainer, err := builtin.NewExplainer(defaultOwner, defaultRate)
+	explainer, err := builtin.NewExplainer(builtin.OVN, defaultOwner, defaultRate)
 	if err != nil {
 		return cost{}, err
 	}

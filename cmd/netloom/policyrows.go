@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
 
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/backends/builtin"
@@ -28,42 +31,51 @@ type explained struct {
 	Sections map[string][]openwrt.Section `json:"sections,omitempty"`
 }
 
-// policyRows are the ACLs of a policy in a database of OVN 23.03.
-func policyRows(inv *query.Inventory, of *query.PolicyExplanation) ([]backends.PolicyRow, error) {
-	explainer, err := builtin.NewExplainer(defaultOwner, defaultRate)
-	if err != nil {
-		return nil, err
+// bindExplainer adds the flag for the backend whose rows a command shows. The result makes its explainer.
+func bindExplainer(cmd *cobra.Command) func() (backends.Explainer, error) {
+	name := cmd.Flags().String("backend", builtin.OVN, "show the rows of this backend: "+strings.Join(builtin.Explained(), " or "))
+	complete(cmd, "backend", builtin.Explained()...)
+	return func() (backends.Explainer, error) {
+		e, err := builtin.NewExplainer(*name, defaultOwner, defaultRate)
+		if err != nil {
+			return nil, fmt.Errorf("--backend: %w", err)
+		}
+		return e, nil
 	}
+}
+
+// policyRows are the rows that a policy becomes.
+func policyRows(explainer backends.Explainer, inv *query.Inventory, of *query.PolicyExplanation) []backends.PolicyRow {
 	kind := cmp.Or(of.Kind, object.KindNetworkPolicy)
 	for p := range inv.Snapshot().Policies() {
 		if ref := p.Origin.Ref(); ref.Kind == kind && ref.NamespacedName() == of.Name {
-			return explainer.PolicyRows(inv.Snapshot(), p.Origin), nil
+			return explainer.PolicyRows(inv.Snapshot(), p.Origin)
 		}
 	}
-	return nil, nil
+	return nil
 }
 
-// rowNamer names the ACLs that decide on a flow, in a database of OVN 23.03.
-func rowNamer(inv *query.Inventory) (query.RowNamer, error) {
-	explainer, err := builtin.NewExplainer(defaultOwner, defaultRate)
-	if err != nil {
-		return nil, err
-	}
+// rowNamer names the rows that decide on a flow.
+func rowNamer(explainer backends.Explainer, inv *query.Inventory) query.RowNamer {
 	return func(f *intent.Flow, d intent.Direction, by []intent.RuleRef) []query.Row {
 		var out []query.Row
 		for _, row := range explainer.DecidingRows(inv.Snapshot(), f, d, by) {
 			out = append(out, query.Row{Table: row.Table, Name: row.Name, UUID: row.UUID, For: row.For})
 		}
 		return out
-	}, nil
+	}
 }
 
-// rowsText formats ACLs, with their cost on the node with the highest one.
-func rowsText(rows []backends.PolicyRow, i palette) string {
+// rowsText formats rows, with their cost on the node with the highest one if that is known.
+func rowsText(explainer backends.Explainer, rows []backends.PolicyRow, i palette) string {
 	if len(rows) == 0 {
 		return ""
 	}
-	t := table{head: []string{"RULE", "FLOWS", "ACTION", "MATCH"}}
+	costed := slices.ContainsFunc(rows, func(r backends.PolicyRow) bool { return r.Flows != nil })
+	t := table{head: []string{"RULE", "ACTION", "MATCH"}}
+	if costed {
+		t.head = slices.Insert(t.head, 1, "FLOWS")
+	}
 	total := map[string]int{}
 	for n := range rows {
 		r := &rows[n]
@@ -72,9 +84,14 @@ func rowsText(rows []backends.PolicyRow, i palette) string {
 			total[node] += flows
 			most = max(most, flows)
 		}
-		t.add(r.Rule, fmt.Sprint(most), r.Action, r.Match)
+		line := []string{r.Rule, r.Action, r.Match}
+		if costed {
+			line = slices.Insert(line, 1, fmt.Sprint(most))
+		}
+		t.add(line...)
 	}
-	text := "\nin OVN: " + counted(len(rows), "ACL") + " in addition to those for isolation"
+	target, row := explainer.Terms()
+	text := "\nin " + target + ": " + counted(len(rows), row) + " in addition to those for isolation"
 	if nodes := slices.Collect(maps.Values(total)); len(nodes) > 0 {
 		text += fmt.Sprintf("; about %d flows on the node with the most", slices.Max(nodes))
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/query"
 )
 
@@ -16,6 +17,7 @@ type probeOptions struct {
 	from, to string
 	port     string
 	expect   string
+	rows     backends.Explainer
 }
 
 func newProbe() *cobra.Command {
@@ -32,8 +34,8 @@ pattern such as 'web-*' or a selector such as 'app=web', and NAMESPACE may be '*
 udp/53, sctp/9999, icmp, or tcp/NAME for a named port of the destination. Quote the probe because of the shell, or use
 --from, --to and --port.
 
--o wide also shows the OVN rows that decide, for use with "explain row"; JSON and YAML always include them. -o name prints only
-the policies that decide.
+-o wide also shows the rows of OVN that decide or, with --backend tungsten, the firewall rules of Tungsten Fabric, for use
+with "explain row"; JSON and YAML always include them. -o name prints only the policies that decide.
 
 Exit with 0 if everything is allowed, with 2 if something is not, with 3 if the manifests have problems, and with 1 on an
 error. With --expect, exit with 0 if every verdict is the expected one.`,
@@ -44,6 +46,7 @@ error. With --expect, exit with 0 if every verdict is the expected one.`,
 	}
 	manifests := bindSources(cmd)
 	output := bindOutput(cmd, formTable, formWide, formName, formJSON, formYAML)
+	explainer := bindExplainer(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&opts.where.Node, "node", "", "node where connections from outside enter the network")
 	flags.StringVar(&opts.where.Network, "network", "", "logical network of the connection (default: that of the Service, or the default network)")
@@ -58,9 +61,11 @@ error. With --expect, exit with 0 if every verdict is the expected one.`,
 	cmd.ValidArgsFunction = completeConnection(manifests)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		questions, err := opts.questions(args)
-		if err := errors.Join(err, output.check()); err != nil {
+		rows, unknown := explainer()
+		if err := errors.Join(err, output.check(), unknown); err != nil {
 			return err
 		}
+		opts.rows = rows
 		inv, state, err := manifests.ask(cmd)
 		if err != nil {
 			return err
@@ -132,10 +137,7 @@ func probe(cmd *cobra.Command, inv *query.Inventory, questions []query.Question,
 	}
 	where := o.where
 	if form != formTable && form != formName {
-		var err error
-		if where.Rows, err = rowNamer(inv); err != nil {
-			return err
-		}
+		where.Rows = rowNamer(o.rows, inv)
 	}
 	var faults []error
 	for _, q := range questions {

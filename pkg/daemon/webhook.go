@@ -98,7 +98,7 @@ func newAdmission(shared *kube.Source, opts Webhook, log logrus.FieldLogger) (*a
 		opts.Certificate, opts.Trouble = a.managed.Certificate, a.managed.Trouble
 	}
 	if opts.NetworkPolicies {
-		explainer, err := builtin.NewExplainer("advice", 0)
+		explainer, err := builtin.NewExplainer(builtin.OVN, "advice", 0)
 		if err != nil {
 			return nil, fmt.Errorf("the schema that comes with netloom: %w", err)
 		}

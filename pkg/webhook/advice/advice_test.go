@@ -28,7 +28,7 @@ func pod(name, app, addr string) *corev1.Pod {
 
 func adviser(t *testing.T, maxFlows int) *advice.Adviser {
 	t.Helper()
-	explainer, err := builtin.NewExplainer("advice", 0)
+	explainer, err := builtin.NewExplainer(builtin.OVN, "advice", 0)
 	require.NoError(t, err)
 	a := advice.New(lint.Costs{MaxFlows: maxFlows, Explainer: explainer})
 	require.NoError(t, a.Put(object.KindNamespace, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop", Labels: map[string]string{"team": "shop"}}}))
