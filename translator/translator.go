@@ -37,6 +37,9 @@ type Options struct {
 	// OnTag is called for every label of pods and namespaces that is newly used or no longer used, unless it is nil.
 	OnTag func(tag labelcache.Tag, inUse bool)
 	SDWAN sdwan.Options // what is done on CNFs
+	// Firewalls has EgressFirewalls of ovn-kubernetes translated, for questions about what they deny. No target of netloom enforces them:
+	// a snapshot with them must not be written.
+	Firewalls bool
 	// Budget is what one NetworkPolicy or Service may cost. One that costs more fails closed: a policy isolates what it
 	// selects and allows nothing, a Service has no backends. The zero value is budget.Default.
 	Budget budget.Limits
@@ -45,20 +48,22 @@ type Options struct {
 // Translator holds the current objects and what they translate to. It is not safe for concurrent use; the snapshots it
 // returns are.
 type Translator struct {
-	source   field.Source
-	node     string // whose pods are subjects; "" means all nodes
-	families intent.Families
-	cache    *labelcache.Cache
-	dirty    *dirty.Queue
-	problems field.Problems
-	pods     podTable
-	peers    map[string]*peerObjects // by cluster
-	sets     *sets.Table
-	hosts    *host.Table
-	policies *policy.Table
-	services *service.Table
-	sdwan    *sdwan.Table
-	snapshot *intent.Snapshot
+	source field.Source
+	node   string // whose pods are subjects; "" means all nodes
+	// firewalls has EgressFirewalls translated.
+	firewalls bool
+	families  intent.Families
+	cache     *labelcache.Cache
+	dirty     *dirty.Queue
+	problems  field.Problems
+	pods      podTable
+	peers     map[string]*peerObjects // by cluster
+	sets      *sets.Table
+	hosts     *host.Table
+	policies  *policy.Table
+	services  *service.Table
+	sdwan     *sdwan.Table
+	snapshot  *intent.Snapshot
 }
 
 // New makes a translator without objects.
@@ -71,8 +76,8 @@ func New(opts Options) *Translator {
 		))
 	}
 	t := &Translator{
-		source:   field.Source{Cluster: opts.Cluster, ClusterSet: opts.ClusterSet, ClusterWide: opts.SDWAN.ClusterWide},
-		node:     opts.Node,
+		source: field.Source{Cluster: opts.Cluster, ClusterSet: opts.ClusterSet, ClusterWide: opts.SDWAN.ClusterWide},
+		node:   opts.Node, firewalls: opts.Firewalls,
 		families: opts.Families,
 		cache:    labelcache.New(cacheOpts...),
 		dirty:    &dirty.Queue{},
@@ -106,7 +111,9 @@ func (t *Translator) Put(o any) error {
 		*policyv1alpha1.BaselineAdminNetworkPolicy:
 		t.policies.PutPolicy(o.(metav1.Object))
 	case *ovnkubernetes.EgressFirewall:
-		// Only questions are answered from it: no target enforces it.
+		if t.firewalls {
+			t.policies.PutPolicy(o)
+		}
 	case *corev1.Service:
 		t.services.Put(o)
 		t.sdwan.PutService(o)
@@ -141,7 +148,7 @@ func (t *Translator) Remove(kind, namespace, name string) {
 	case object.KindEndpointSlice:
 		t.services.RemoveSlice(ref)
 	case object.KindNetworkPolicy, object.KindClusterNetworkPolicy, object.KindAdminNetworkPolicy,
-		object.KindBaselineAdminNetworkPolicy:
+		object.KindBaselineAdminNetworkPolicy, object.KindEgressFirewall:
 		t.policies.Remove(ref)
 	default:
 		t.sdwan.Remove(ref)

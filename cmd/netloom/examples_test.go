@@ -247,7 +247,10 @@ func (a *awaited) String() string {
 // objectsAPI serves the objects of manifests as a Kubernetes API: lists of them, and watches in which nothing happens.
 func objectsAPI(t *testing.T, dir string) string {
 	t.Helper()
-	byResource, kinds := map[string][]any{}, map[string]string{"endpoints": "Endpoints", "endpointslices": "EndpointSlice", "nodes": "Node"}
+	byResource, kinds := map[string][]any{}, map[string]string{
+		"pods": "Pod", "namespaces": "Namespace", "nodes": "Node", "services": "Service", "endpoints": "Endpoints", "endpointslices": "EndpointSlice",
+		"networkpolicies": "NetworkPolicy",
+	}
 	require.NoError(t, filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || filepath.Ext(path) != ".yaml" {
 			return err
@@ -267,7 +270,8 @@ func objectsAPI(t *testing.T, dir string) string {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		resource := path.Base(r.URL.Path)
 		switch {
-		case r.Method != http.MethodGet || strings.Contains(r.URL.Path, "policy.networking.k8s.io") || strings.Contains(r.URL.Path, "k8s.ovn.org"):
+		case r.Method != http.MethodGet || strings.Contains(r.URL.Path, "policy.networking.k8s.io"),
+			strings.Contains(r.URL.Path, "k8s.ovn.org") && byResource[resource] == nil: // no such CRD
 			http.NotFound(w, r)
 		case r.URL.Query().Has("sendInitialEvents"):
 			http.Error(w, "this server does not stream lists", http.StatusBadRequest)

@@ -48,7 +48,9 @@ func TestExitCodes(t *testing.T) {
 	pending := path("pending.yaml", servedPods+"---\napiVersion: v1\nkind: Pod\nmetadata: {name: new, namespace: shop}\nstatus: {phase: Pending}\n")
 	cilium := path("cilium.yaml", servedPods+"---\napiVersion: cilium.io/v2\nkind: CiliumNetworkPolicy\nmetadata: {name: x}\n")
 	firewall := path("firewall.yaml", servedPods+"---\napiVersion: k8s.ovn.org/v1\nkind: EgressFirewall\nmetadata: {name: default, namespace: shop}\n"+
-		"spec: {egress: [{type: Allow, to: {cidrSelector: 0.0.0.0/0}}]}\n")
+		"spec: {egress: [{type: Allow, to: {cidrSelector: 203.0.113.0/24}}, {type: Deny, to: {cidrSelector: 0.0.0.0/0}}]}\n")
+	named := path("named.yaml", servedPods+"---\napiVersion: k8s.ovn.org/v1\nkind: EgressFirewall\nmetadata: {name: default, namespace: shop}\n"+
+		"spec: {egress: [{type: Allow, to: {dnsName: example.test}}]}\n")
 	comment, empty := path("comment.yaml", "# later\n"), t.TempDir()
 	expected := path("expected.yaml", met)
 	log := path("acl.log", deniedLine)
@@ -133,8 +135,14 @@ func TestExitCodes(t *testing.T) {
 		{"apply a torn file", append([]string{"apply", "-f", broken}, target...), exitCannotTell},
 		{"apply", append([]string{"apply", "-f", good}, target...), exitDone},
 
-		{"probe beside an EgressFirewall", []string{"probe", "-f", firewall, connection}, exitCannotTell},
-		{"verify beside an EgressFirewall", append([]string{"verify", "-f", firewall}, target...), exitDone},
+		{"probe what an EgressFirewall does not concern", []string{"probe", "-f", firewall, connection}, exitDone},
+		{"probe what an EgressFirewall allows", []string{"probe", "-f", firewall, "shop/web-0->203.0.113.7:443"}, exitDone},
+		{"probe what an EgressFirewall denies", []string{"probe", "-f", firewall, "shop/web-0->198.51.100.7:443"}, exitDiffers},
+		{"probe beside an EgressFirewall for a name", []string{"probe", "-f", named, connection}, exitCannotTell},
+		{"impact of an EgressFirewall", []string{"impact", "-f", good, "--with", firewall}, exitDiffers},
+		{"lint beside an EgressFirewall", []string{"lint", "-f", firewall, "--fail-on", "never"}, exitCannotTell},
+		{"plan of an EgressFirewall", []string{"plan", "-f", good, "--with", firewall}, exitCannotTell},
+		{"verify an EgressFirewall that nobody enforces", append([]string{"verify", "-f", firewall}, target...), exitDiffers},
 		{"verify a database in sync", append([]string{"verify", "-f", good}, target...), exitDone},
 		{"verify a database without a policy", append([]string{"verify", "-f", denied}, target...), exitDiffers},
 		{"verify from a torn file", append([]string{"verify", "-f", broken}, target...), exitCannotTell},

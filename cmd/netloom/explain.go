@@ -40,6 +40,7 @@ service (svc), or an SD-WAN kind such as mwan3rule. To find out which objects a 
 	}
 	cmd.AddCommand(newExplainRow())
 	manifests := bindSources(cmd)
+	manifests.firewalls = true
 	output := bindOutput(cmd, "table", "json", "yaml")
 	explainer := bindExplainer(cmd)
 	cmd.ValidArgsFunction = func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {

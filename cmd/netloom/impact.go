@@ -30,6 +30,7 @@ with 1 on an error.`,
 	}
 	states := bindStates(cmd)
 	states.manifests.bindLive(cmd)
+	states.manifests.firewalls = true
 	refuseZone(cmd)
 	output := bindOutput(cmd, formTable, formJSON, formYAML, formMarkdown)
 	failOn := failOnAny

@@ -29,6 +29,8 @@ type manifestsFlag struct {
 	fetched []byte // of a daemon or a cluster, once requested
 	real    bool   // nothing stands for pods and addresses that manifests do not declare
 	node    string // whose pods are subjects; "" means every node
+	// firewalls has EgressFirewalls of ovn-kubernetes evaluated as well.
+	firewalls bool
 }
 
 // bindManifests adds the flags that select manifests to a command.
@@ -70,7 +72,7 @@ func (f *manifestsFlag) fromFiles() bool { return len(f.paths)+len(f.kustomize) 
 
 // at selects another directory or file in place of those that f selects, for the same question.
 func (f *manifestsFlag) at(path string) *manifestsFlag {
-	return &manifestsFlag{paths: []string{path}, ignore: f.ignore, namespace: f.namespace, node: f.node}
+	return &manifestsFlag{paths: []string{path}, ignore: f.ignore, namespace: f.namespace, node: f.node, firewalls: f.firewalls}
 }
 
 // title names what is read, for messages.
@@ -84,7 +86,7 @@ func (f *manifestsFlag) title() string {
 // source returns what to read.
 func (f *manifestsFlag) source(cmd *cobra.Command) (offline.Manifests, error) {
 	out := offline.Manifests{Kustomize: f.kustomize, Ignore: f.ignore, Namespace: f.namespace}
-	out.Translator.Node = f.node
+	out.Translator.Node, out.Translator.Firewalls = f.node, f.firewalls
 	switch {
 	case f.fromFiles() && (f.server != "" || f.kubeconfig != ""):
 		return out, errors.New("-f, -k, --server and --kubeconfig: expected only one of them")

@@ -58,6 +58,12 @@ func policyRows(explainer backends.Explainer, inv *query.Inventory, of *query.Po
 // rowNamer names the rows that decide on a flow.
 func rowNamer(explainer backends.Explainer, inv *query.Inventory) query.RowNamer {
 	return func(f *intent.Flow, d intent.Direction, by []intent.RuleRef) []query.Row {
+		if slices.ContainsFunc(by, func(r intent.RuleRef) bool {
+			p := inv.Snapshot().Policy(r.Policy)
+			return p != nil && p.Origin.Kind == object.KindEgressFirewall
+		}) {
+			return nil // netloom writes none for it
+		}
 		var out []query.Row
 		for _, row := range explainer.DecidingRows(inv.Snapshot(), f, d, by) {
 			out = append(out, query.Row{Table: row.Table, Name: row.Name, UUID: row.UUID, For: row.For})

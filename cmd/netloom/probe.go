@@ -45,6 +45,7 @@ error. With --expect, exit with 0 if every verdict is the expected one.`,
 		Args: cobra.ArbitraryArgs,
 	}
 	manifests := bindSources(cmd)
+	manifests.firewalls = true
 	output := bindOutput(cmd, formTable, formWide, formName, formJSON, formYAML)
 	explainer := bindExplainer(cmd)
 	flags := cmd.Flags()

@@ -4,10 +4,13 @@ import (
 	"compress/gzip"
 	"encoding/json"
 	"io"
+	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
@@ -110,4 +113,50 @@ func TestSentinelExample(t *testing.T) {
 	}
 	require.Equal(t, "verify", args[0])
 	require.NoError(t, newVerify().ParseFlags(args[1:]))
+}
+
+// TestVerifyKeepsWatching compares again and again while somebody removes the ACLs of a policy, and reads the metrics.
+func TestVerifyKeepsWatching(t *testing.T) {
+	dir, server := t.TempDir(), database(t)
+	write(t, dir, "denied.yaml", servedPods+"---"+denyDatabase)
+	nb := []string{"--ovn-nb", server.Addr()}
+	require.Equal(t, exitDone, netloom(t, append([]string{"apply", "-f", dir}, nb...)...).code)
+
+	self, err := os.Executable()
+	require.NoError(t, err)
+	listen := freePorts(t, 1)[0]
+	args := append([]string{"verify", "--watch", "--interval", "1s", "--listen", listen, "-f", dir}, nb...)
+	cmd := exec.CommandContext(t.Context(), self, args...)
+	cmd.Env = append(os.Environ(), asProgram+"=1")
+	agrees, opens := make(chan struct{}), make(chan struct{})
+	first := &awaited{text: "agree", interrupt: func() { close(agrees) }}
+	second := &awaited{text: "opens ", interrupt: func() { close(opens) }}
+	cmd.Stdout, cmd.Stderr = io.MultiWriter(first, second), io.Discard
+	require.NoError(t, cmd.Start())
+	wait := func(c <-chan struct{}) {
+		t.Helper()
+		select {
+		case <-c:
+		case <-time.After(time.Minute):
+			require.Fail(t, "nothing was printed", first.String())
+		}
+	}
+	wait(agrees)
+	require.Contains(t, metricsOf(t, listen), "netloom_verify_disagreements{effect=\"opens\"} 0\n")
+
+	without := t.TempDir()
+	write(t, without, "pods.yaml", servedPods)
+	require.Equal(t, exitDone, netloom(t, append([]string{"apply", "-f", without, "--force"}, nb...)...).code)
+	wait(opens)
+	require.Contains(t, metricsOf(t, listen), "netloom_verify_disagreements{effect=\"opens\"} 1\n")
+	require.NoError(t, cmd.Process.Signal(os.Interrupt))
+	_ = cmd.Wait() // its code is judged
+	require.Equal(t, exitInterrupted, cmd.ProcessState.ExitCode())
+}
+
+func metricsOf(t *testing.T, address string) string {
+	t.Helper()
+	text, err := request(t.Context(), http.DefaultClient, http.MethodGet, "http://"+address+"/metrics")
+	require.NoError(t, err)
+	return string(text)
 }

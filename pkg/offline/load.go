@@ -56,7 +56,7 @@ func Load(opts Manifests) (query.State, error) {
 
 // state translates the objects.
 func (m *manifests) state(opts Manifests) query.State {
-	state := query.State{Cluster: opts.Translator.Cluster, Reading: m.reading(&opts)}
+	state := query.State{Cluster: opts.Translator.Cluster, Firewalls: opts.Translator.Firewalls, Reading: m.reading(&opts)}
 	t := translator.New(opts.Translator)
 	state.Unavailable = m.unavailable()
 	t.SetUnknown(pipeline.UnknownAreas(state.Unavailable))

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	ovnkubernetes "github.com/netloom/netloom/pkg/apis/ovnkubernetes/v1"
 )
 
 // Reading is what the objects of a state were read from, and what was left out. The zero value is a reading of nothing.
@@ -73,7 +75,9 @@ func (s *State) Doubts() []string {
 			out = append(out, "ignored, although they decide on connections: "+countsText(of))
 		}
 	}
-	if n := len(s.Objects.Firewalls); n > 0 {
+	if s.Firewalls {
+		out = append(out, s.unknownDestinations()...)
+	} else if n := len(s.Objects.Firewalls); n > 0 {
 		out = append(out, "not evaluated here, although they decide on connections: "+counted(n, "EgressFirewall"))
 	}
 	if names := s.Unaddressed(); len(names) > 0 && s.Reading != nil && !s.Reading.Live {
@@ -85,6 +89,25 @@ func (s *State) Doubts() []string {
 		out = append(out, text)
 	}
 	return out
+}
+
+// unknownDestinations is a doubt about the EgressFirewalls that name destinations by DNS; none if none does.
+func (s *State) unknownDestinations() []string {
+	var names []string
+	for _, f := range s.Objects.Firewalls {
+		if slices.ContainsFunc(f.Spec.Egress, func(r ovnkubernetes.EgressFirewallRule) bool { return r.To.DNSName != "" }) {
+			names = append(names, f.Namespace+"/"+f.Name)
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	slices.Sort(names)
+	text := strings.Join(names[:min(len(names), shownDoubts)], ", ")
+	if more := len(names) - shownDoubts; more > 0 {
+		text += fmt.Sprintf(", … (%d more)", more)
+	}
+	return []string{"EgressFirewalls name destinations by DNS, whose addresses are not known: " + text}
 }
 
 // Unaddressed lists the pods that take part in no connection because they have no address yet.

@@ -26,8 +26,10 @@ type State struct {
 	// Workloads are the objects whose pods are known, in order; none if they were not read.
 	Workloads []Workload
 	// MadeUp reports whether an address stands for one that a cluster would assign; nil means none does. Answers do not show such addresses.
-	MadeUp  func(netip.Addr) bool
-	Reading *Reading // what the objects were read from; nil if they come from a running daemon
+	MadeUp func(netip.Addr) bool
+	// Firewalls means that EgressFirewalls are part of the snapshot.
+	Firewalls bool
+	Reading   *Reading // what the objects were read from; nil if they come from a running daemon
 }
 
 // Objects are those of a cluster that questions may name, in any order.
@@ -37,7 +39,7 @@ type Objects struct {
 	Policies []*networkingv1.NetworkPolicy
 	Services []*corev1.Service
 	Cluster  []object.Ref // the cluster-wide policies
-	// Firewalls are those of ovn-kubernetes. They are not part of the snapshot.
+	// Firewalls are those of ovn-kubernetes. They are part of the snapshot only if the state says so.
 	Firewalls []*ovnkubernetes.EgressFirewall
 	SDWAN     []SDWANObject
 }

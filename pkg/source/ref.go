@@ -24,7 +24,7 @@ func ParseRef(s string) (object.Ref, error) {
 		kind = long
 	}
 	kinds := make([]string, 0, len(Resources()))
-	for _, r := range Resources() {
+	for _, r := range append(Resources(), QuestionResources()...) {
 		kinds = append(kinds, strings.ToLower(r.Kind))
 		if !strings.EqualFold(kind, r.Kind) {
 			continue

@@ -8,11 +8,12 @@ import (
 	"sigs.k8s.io/network-policy-api/apis/v1alpha1"
 	"sigs.k8s.io/network-policy-api/apis/v1alpha2"
 
+	ovnkubernetes "github.com/netloom/netloom/pkg/apis/ovnkubernetes/v1"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
 )
 
-// clusterForm is what the three kinds of cluster-wide policies have in common, in the types of ClusterNetworkPolicy.
+// clusterForm is what the kinds of cluster-wide policies have in common, in the types of ClusterNetworkPolicy.
 type clusterForm struct {
 	object   metav1.Object
 	kind     string
@@ -50,6 +51,8 @@ func clusterFormOf(o metav1.Object) (*clusterForm, bool) {
 		return formOfAdmin(o), true
 	case *v1alpha1.BaselineAdminNetworkPolicy:
 		return formOfBaseline(o), true
+	case *ovnkubernetes.EgressFirewall:
+		return formOfFirewall(o), true
 	default:
 		return nil, false
 	}
