@@ -1,0 +1,247 @@
+//go:build e2e
+
+package e2ekube_test
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/netloom/netloom/test/e2e/ovnlab"
+	"github.com/netloom/netloom/test/e2ekube/kubelab"
+)
+
+// gatewayRig is netloom gateway in front of two control planes, a.example and b.example.
+type gatewayRig struct {
+	t       *testing.T
+	labs    map[string]*kubelab.Lab
+	dir     string // of the UpstreamClusters
+	port    int
+	process *ovnlab.Process
+}
+
+func startGateway(t *testing.T) *gatewayRig {
+	t.Helper()
+	program, err := buildOnce()
+	require.NoError(t, err)
+	g := &gatewayRig{t: t, labs: map[string]*kubelab.Lab{"a.example": startKube(t), "b.example": startKube(t)}, dir: t.TempDir()}
+	role, err := os.ReadFile(root + "/deploy/gateway/upstream-role.yaml")
+	require.NoError(t, err)
+	for name, lab := range g.labs {
+		lab.Apply(string(role) + `
+---
+{apiVersion: v1, kind: Namespace, metadata: {name: gateway}}
+---
+{apiVersion: v1, kind: ServiceAccount, metadata: {name: gateway, namespace: gateway}}
+---
+{apiVersion: v1, kind: ServiceAccount, metadata: {name: web, namespace: gateway}}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: gateway}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: netloom-gateway}
+subjects: [{kind: ServiceAccount, name: gateway, namespace: gateway}]
+`)
+		g.write(name, lab.Token("gateway", "gateway"))
+	}
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	g.port = listener.Addr().(*net.TCPAddr).Port
+	require.NoError(t, listener.Close())
+	files := filepath.Dir(g.labs["a.example"].Config().CAFile)
+	g.process = ovnlab.Spawn(t, filepath.Join(t.TempDir(), "gateway.log"), os.Environ(), program, "gateway", "--clusters", g.dir,
+		"--listen", fmt.Sprintf("127.0.0.1:%d", g.port), "--metrics-listen=", "--shutdown-delay=0s", "--shutdown-spread=1s",
+		"--tls-cert", filepath.Join(files, "server.crt"), "--tls-key", filepath.Join(files, "server.key"))
+	for name := range g.labs {
+		ovnlab.Eventually(t, patience, name+" is served", func() bool {
+			_, err := g.client(name, nil).Discovery().ServerVersion()
+			return err == nil
+		})
+	}
+	return g
+}
+
+// write describes a cluster in a file.
+func (g *gatewayRig) write(name, token string) {
+	g.t.Helper()
+	config := g.labs[name].Config()
+	ca, err := os.ReadFile(config.CAFile)
+	require.NoError(g.t, err)
+	pem := base64.StdEncoding.EncodeToString(ca)
+	require.NoError(g.t, os.WriteFile(filepath.Join(g.dir, name+".yaml"), []byte(`apiVersion: proxy.kubegateway.io/v1alpha1
+kind: UpstreamCluster
+metadata: {name: `+name+`}
+spec:
+  servers: [{endpoint: "`+config.Host+`"}]
+  clientConfig: {bearerToken: `+token+`, caData: `+pem+`, qps: 1000}
+  secureServing: {clientCAData: `+pem+`}
+  dispatchPolicies: [{rules: [{verbs: ["*"], apiGroups: ["*"], resources: ["*"]}, {verbs: ["*"], nonResourceURLs: ["*"]}]}]
+`), 0o600))
+}
+
+// config is the configuration of a client of the gateway, at first with the certificate of the administrator of the cluster.
+func (g *gatewayRig) config(name string) *rest.Config {
+	config := g.labs[name].Config()
+	config.Host = fmt.Sprintf("https://%s:%d", name, g.port)
+	config.CAFile = g.labs["a.example"].Config().CAFile
+	config.ServerName = "localhost"
+	config.Dial = func(ctx context.Context, network, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, network, fmt.Sprintf("127.0.0.1:%d", g.port))
+	}
+	return config
+}
+
+func (g *gatewayRig) client(name string, change func(c *rest.Config)) kubernetes.Interface {
+	g.t.Helper()
+	config := g.config(name)
+	if change != nil {
+		change(config)
+	}
+	client, err := kubernetes.NewForConfig(config)
+	require.NoError(g.t, err)
+	return client
+}
+
+// withToken replaces the certificate by a token.
+func withToken(token string) func(c *rest.Config) {
+	return func(c *rest.Config) { c.CertFile, c.KeyFile, c.BearerToken = "", "", token }
+}
+
+// whoami asks the API server who it thinks is asking.
+func whoami(t *testing.T, client kubernetes.Interface) (authenticationv1.UserInfo, error) {
+	t.Helper()
+	review, err := client.AuthenticationV1().SelfSubjectReviews().Create(t.Context(), &authenticationv1.SelfSubjectReview{}, metav1.CreateOptions{})
+	if err != nil {
+		return authenticationv1.UserInfo{}, err
+	}
+	return review.Status.UserInfo, nil
+}
+
+// header adds a header to every request.
+type header struct {
+	http.RoundTripper
+	name, value string
+}
+
+func (h header) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set(h.name, h.value)
+	return h.RoundTripper.RoundTrip(r)
+}
+
+// TestGateway uses two clusters through the gateway as their users do, with the rights of deploy/gateway.
+func TestGateway(t *testing.T) {
+	g := startGateway(t)
+	a := g.labs["a.example"]
+	web := a.Token("gateway", "web")
+
+	t.Run("the API server sees the same user as without the gateway", func(t *testing.T) {
+		for name, change := range map[string]func(c *rest.Config){"certificate": func(*rest.Config) {}, "token": withToken(web)} {
+			direct := a.Config()
+			change(direct)
+			client, err := kubernetes.NewForConfig(direct)
+			require.NoError(t, err)
+			want, err := whoami(t, client)
+			require.NoError(t, err)
+			got, err := whoami(t, g.client("a.example", change))
+			require.NoError(t, err, name)
+			require.ElementsMatch(t, want.Groups, got.Groups, name)
+			want.Groups, got.Groups = nil, nil
+			require.Equal(t, want, got, name)
+		}
+	})
+	t.Run("credentials belong to one cluster", func(t *testing.T) {
+		_, err := whoami(t, g.client("b.example", withToken(web)))
+		require.True(t, apierrors.IsUnauthorized(err), "%v", err)
+		_, err = whoami(t, g.client("b.example", func(c *rest.Config) {
+			c.CertFile, c.KeyFile = a.Config().CertFile, a.Config().KeyFile
+		}))
+		require.True(t, apierrors.IsUnauthorized(err), "%v", err)
+		_, err = whoami(t, g.client("b.example", withToken("")))
+		require.True(t, apierrors.IsUnauthorized(err), "%v", err)
+	})
+	t.Run("impersonation is authorized", func(t *testing.T) {
+		as := func(c *rest.Config) {
+			c.Impersonate = rest.ImpersonationConfig{UserName: "bob", UID: "1", Groups: []string{"dev"}}
+		}
+		got, err := whoami(t, g.client("a.example", as))
+		require.NoError(t, err)
+		require.Equal(t, authenticationv1.UserInfo{Username: "bob", UID: "1", Groups: []string{"dev", "system:authenticated"}}, got)
+		_, err = whoami(t, g.client("a.example", func(c *rest.Config) {
+			withToken(web)(c)
+			as(c)
+		}))
+		require.True(t, apierrors.IsForbidden(err), "%v", err)
+	})
+	t.Run("spoofed headers have no effect", func(t *testing.T) {
+		for _, name := range []string{"X-Remote-User", "X-Remote-Uid"} {
+			got, err := whoami(t, g.client("a.example", func(c *rest.Config) {
+				withToken(web)(c)
+				c.Wrap(func(rt http.RoundTripper) http.RoundTripper { return header{rt, name, "admin"} })
+			}))
+			require.NoError(t, err)
+			require.Equal(t, "system:serviceaccount:gateway:web", got.Username)
+		}
+		_, err := whoami(t, g.client("a.example", func(c *rest.Config) {
+			withToken(web)(c)
+			c.Wrap(func(rt http.RoundTripper) http.RoundTripper { return header{rt, "Impersonate-Uid", "0"} })
+		}))
+		require.True(t, apierrors.IsBadRequest(err), "%v", err)
+	})
+
+	client := g.client("a.example", nil)
+	maps := client.CoreV1().ConfigMaps("default")
+	watch, err := maps.Watch(t.Context(), metav1.ListOptions{FieldSelector: "metadata.name=large"})
+	require.NoError(t, err)
+	t.Run("objects are created, listed and watched", func(t *testing.T) {
+		_, err := maps.Create(t.Context(), &corev1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{Name: "large"}, Data: map[string]string{"x": strings.Repeat("x", 1000<<10)},
+		}, metav1.CreateOptions{})
+		require.NoError(t, err)
+		event := <-watch.ResultChan()
+		created, ok := event.Object.(*corev1.ConfigMap)
+		require.True(t, ok)
+		require.Len(t, created.Data["x"], 1000<<10)
+		all, err := maps.List(t.Context(), metav1.ListOptions{})
+		require.NoError(t, err)
+		require.NotEmpty(t, all.Items)
+		_, err = g.client("b.example", nil).CoreV1().ConfigMaps("default").Get(t.Context(), "large", metav1.GetOptions{})
+		require.True(t, apierrors.IsNotFound(err), "%v", err)
+		_, err = g.client("a.example", withToken(web)).CoreV1().ConfigMaps("default").List(t.Context(), metav1.ListOptions{})
+		require.True(t, apierrors.IsForbidden(err), "%v", err)
+	})
+	t.Run("a file with faults and new credentials change nothing for clients", func(t *testing.T) {
+		path := filepath.Join(g.dir, "a.example.yaml")
+		require.NoError(t, os.WriteFile(path, []byte("{"), 0o600))
+		ovnlab.Eventually(t, patience, "the fault is logged", func() bool { return strings.Contains(g.process.Tail(50), "has faults") })
+		_, err := maps.Get(t.Context(), "large", metav1.GetOptions{})
+		require.NoError(t, err)
+		g.write("a.example", a.Token("gateway", "gateway"))
+		_, err = maps.Update(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "large"}}, metav1.UpdateOptions{})
+		require.NoError(t, err)
+		event := <-watch.ResultChan()
+		require.EqualValues(t, "MODIFIED", event.Type, "the watch has survived")
+	})
+	t.Run("the gateway stops in order", func(t *testing.T) {
+		require.NoError(t, g.process.Signal(syscall.SIGTERM))
+		_, open := <-watch.ResultChan()
+		require.False(t, open, "a watch ends without an error event")
+		<-g.process.Exited()
+		require.Zero(t, g.process.ExitCode(), g.process.Tail(30))
+	})
+}
