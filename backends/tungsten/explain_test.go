@@ -133,3 +133,39 @@ func TestCoverage(t *testing.T) {
 	require.True(t, c.Complete())
 	r.judge(t, s, snap)
 }
+
+// TestCoverageFollowsChanges compares what is counted from changes with what another backend counts from scratch: labels change, pods
+// come and go, and interfaces appear late.
+func TestCoverageFollowsChanges(t *testing.T) {
+	for _, seed := range []uint64{1, 2, 3, 4} {
+		target := tungstentest.NewTarget(t)
+		w := backendtest.NewWorld(seed)
+		r, snap := newRig(t, target, "a"), intent.NewSnapshot()
+		followed := 0
+		for i := range 40 {
+			if w.Relabel(); i%7 == 6 {
+				w.Step()
+			}
+			s := w.State()
+			if i%5 == 4 {
+				target.Prepare(t, s.Endpoints[:len(s.Endpoints)/2], nil)
+				r.reached = 0 // the change stream may deliver them later
+			}
+			snap = backendtest.Advance(snap, s)
+			p, err := r.try(t, snap)
+			require.NoError(t, err)
+			if !p.Full {
+				followed++
+			}
+			got, known := r.backend.Coverage()
+			require.True(t, known)
+			fresh := newRig(t, target, "a")
+			_, err = fresh.backend.Plan(t.Context(), snap, 0)
+			require.NoError(t, err)
+			want, _ := fresh.backend.Coverage()
+			require.Equal(t, want.Selected, got.Selected, "seed %d step %d", seed, i)
+			require.Equal(t, slices.Collect(want.Missing.All()), slices.Collect(got.Missing.All()), "seed %d step %d", seed, i)
+		}
+		require.Positive(t, followed)
+	}
+}

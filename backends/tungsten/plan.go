@@ -8,6 +8,7 @@ import (
 
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/tungsten"
 )
 
@@ -18,6 +19,7 @@ type model struct {
 	objects   map[string]*tungsten.Object // those of rendering, and what is kept
 	ports     *ports
 	tags      wanted
+	selected  map[object.Key]bool // endpoints with an address that policies govern, as of the last plan
 }
 
 // pending is the effect of the last plan.
@@ -113,7 +115,7 @@ func (b *Backend) planChanges(ctx context.Context, plan *backends.Plan, want *in
 		}
 	}
 	if len(tags) > 0 {
-		b.cover(want, &next)
+		b.recover(want, &next, changes, tags)
 	}
 	c.bare = touched
 	c.findBasic()
