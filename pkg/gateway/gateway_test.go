@@ -474,3 +474,21 @@ func TestTheManualListsEveryMetric(t *testing.T) {
 	}
 	require.Equal(t, strings.Count(string(manual), "| `netloom_gateway_"), count)
 }
+
+// TestAnAPIServerDies stops one of two API servers, whose health is checked rarely: no client notices.
+func TestAnAPIServerDies(t *testing.T) {
+	ca := newAuthority(t)
+	first, second := newAPIServer(t, ca), newAPIServer(t, ca)
+	r := newRig(t, func(o *gateway.Options) { o.Probe.Interval = time.Hour })
+	r.serve(cluster("a.example", ca, first, second))
+	client := r.client("a.example", ca.pair("ann"))
+	require.Equal(t, 200, r.ask(client, http.MethodGet, pods).code)
+	first.CloseClientConnections()
+	first.Close()
+	for range 10 {
+		got := r.send(client, http.MethodPost, pods, strings.NewReader("body"))
+		require.Equal(t, 200, got.code, got.body)
+		require.EqualValues(t, 4, second.request().Body)
+	}
+	require.False(t, r.gateway.Clusters().Endpoints("a.example")[0].Ready)
+}
