@@ -24,6 +24,8 @@ import (
 	"github.com/netloom/netloom/pkg/gateway"
 	"github.com/netloom/netloom/pkg/gateway/identity"
 	"github.com/netloom/netloom/pkg/gateway/registry"
+	"github.com/netloom/netloom/pkg/gateway/watchcache"
+	"github.com/netloom/netloom/pkg/source"
 	"github.com/netloom/netloom/pkg/source/kube"
 	"github.com/netloom/netloom/pkg/version"
 	"github.com/netloom/netloom/pkg/webhook/certs"
@@ -119,6 +121,7 @@ func (f *gatewayFlags) serve(ctx context.Context, log *logrus.Logger) error {
 	metrics.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	opts := gateway.Options{
 		Log: log, StrictNames: f.strict, Audiences: f.audiences, SharedWatches: f.share, Registerer: metrics,
+		Trimming: &watchcache.Trimming{Header: source.HeaderObjects, Value: source.Trimmed(), Trim: source.TrimJSON},
 	}
 	if f.accessLog {
 		opts.AccessLog = log

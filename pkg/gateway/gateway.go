@@ -18,6 +18,7 @@ import (
 
 	"github.com/netloom/netloom/pkg/gateway/identity"
 	"github.com/netloom/netloom/pkg/gateway/upstream"
+	"github.com/netloom/netloom/pkg/gateway/watchcache"
 )
 
 // Options configure a gateway. Log is required.
@@ -30,12 +31,14 @@ type Options struct {
 	StrictNames bool
 	// SharedWatches serves lists and watches of common kinds from one watch for all clients, see watchcache.
 	SharedWatches bool
-	Audiences     []string              // that tokens must be meant for, see identity.NewTokens
-	FrontProxy    authenticator.Request // nil if there is none
-	TTL           identity.TTL
-	Timeouts      Timeouts
-	Probe         upstream.Probe
-	Registerer    prometheus.Registerer // nil registers no metrics
+	// Trimming is the smaller form of objects for clients that ask for it; nil if there is none.
+	Trimming   *watchcache.Trimming
+	Audiences  []string              // that tokens must be meant for, see identity.NewTokens
+	FrontProxy authenticator.Request // nil if there is none
+	TTL        identity.TTL
+	Timeouts   Timeouts
+	Probe      upstream.Probe
+	Registerer prometheus.Registerer // nil registers no metrics
 }
 
 // Timeouts limit how long a client may take to send a request. Zero values are the defaults.

@@ -8,6 +8,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/sirupsen/logrus"
+
+	"github.com/netloom/netloom/pkg/gateway/watchcache"
 )
 
 // metrics are the metrics of requests.
@@ -116,9 +118,13 @@ func (g *Gateway) finish(x *exchange) {
 type collector struct{ set *Set }
 
 var (
-	endpointReady = prometheus.NewDesc("netloom_gateway_endpoint_ready", "1 if an API server is ready.", []string{"cluster", "endpoint"}, nil)
-	endpointOpen  = prometheus.NewDesc("netloom_gateway_endpoint_streams", "Watches and other streams in progress at an API server.", []string{"cluster", "endpoint"}, nil)
-	accepted      = prometheus.NewDesc("netloom_gateway_cluster_accepted", "1 if the newest version of an UpstreamCluster is served, 0 if it has faults.", []string{"cluster"}, nil)
+	endpointReady  = prometheus.NewDesc("netloom_gateway_endpoint_ready", "1 if an API server is ready.", []string{"cluster", "endpoint"}, nil)
+	endpointOpen   = prometheus.NewDesc("netloom_gateway_endpoint_streams", "Watches and other streams in progress at an API server.", []string{"cluster", "endpoint"}, nil)
+	sharedWatches  = prometheus.NewDesc("netloom_gateway_shared_watches", "Watches that are served from one watch of the gateway, by cluster and resource.", []string{"cluster", "resource"}, nil)
+	sharedObjects  = prometheus.NewDesc("netloom_gateway_shared_objects", "Objects of shared watches in memory.", []string{"cluster", "resource"}, nil)
+	sharedLost     = prometheus.NewDesc("netloom_gateway_shared_watch_interrupted_seconds", "How long the gateway's own watch has been interrupted, 0 if it is not.", []string{"cluster", "resource"}, nil)
+	sharedRequests = prometheus.NewDesc("netloom_gateway_shared_requests_total", "Lists and watches that were answered from shared watches (list, watch), and others of the same kinds (forwarded).", []string{"cluster", "answer"}, nil)
+	accepted       = prometheus.NewDesc("netloom_gateway_cluster_accepted", "1 if the newest version of an UpstreamCluster is served, 0 if it has faults.", []string{"cluster"}, nil)
 )
 
 // Describe is for prometheus.Collector.
@@ -126,6 +132,10 @@ func (*collector) Describe(out chan<- *prometheus.Desc) {
 	out <- endpointReady
 	out <- endpointOpen
 	out <- accepted
+	out <- sharedWatches
+	out <- sharedObjects
+	out <- sharedLost
+	out <- sharedRequests
 }
 
 // Collect is for prometheus.Collector.
@@ -147,8 +157,27 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 			gauge(endpointReady, ready, name, e.Endpoint)
 			gauge(endpointOpen, float64(e.Streams), name, e.Endpoint)
 		}
+		if t.cache != nil {
+			collectShared(out, name, t.cache.Stats())
+		}
 	}
 	for name := range faults {
 		gauge(accepted, 0, name)
+	}
+}
+
+func collectShared(out chan<- prometheus.Metric, cluster string, stats watchcache.Stats) {
+	for answer, n := range map[string]uint64{"list": stats.Lists, "watch": stats.Watches, "forwarded": stats.Passed} {
+		out <- prometheus.MustNewConstMetric(sharedRequests, prometheus.CounterValue, float64(n), cluster, answer)
+	}
+	for _, kind := range stats.Kinds {
+		if !kind.Synced {
+			continue // nobody has asked for it, or it cannot be read
+		}
+		for d, v := range map[*prometheus.Desc]float64{
+			sharedWatches: float64(kind.Watches), sharedObjects: float64(kind.Objects), sharedLost: kind.Interrupted.Seconds(),
+		} {
+			out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, cluster, kind.Resource)
+		}
 	}
 }

@@ -106,8 +106,9 @@ type apiServer struct {
 	reviews int
 	last    *seen
 	count   int
-	events  chan string // of watches
-	token   string      // of the gateway
+	events  chan string                                       // of watches
+	token   string                                            // of the gateway
+	objects func(w http.ResponseWriter, r *http.Request) bool // answers a request, or not
 }
 
 func newAPIServer(t *testing.T, a *authority) *apiServer {
@@ -150,12 +151,13 @@ func (s *apiServer) reviewed() int {
 
 func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
-	authorized := r.Header.Get("Authorization") == "Bearer "+s.token
+	authorized, objects := r.Header.Get("Authorization") == "Bearer "+s.token, s.objects
 	s.mu.Unlock()
 	switch {
 	case !authorized:
 		w.WriteHeader(http.StatusUnauthorized)
 	case r.URL.Path == "/readyz":
+	case objects != nil && objects(w, r):
 	case strings.HasSuffix(r.URL.Path, "reviews"):
 		s.review(w, r)
 	case r.Header.Get("Upgrade") != "":

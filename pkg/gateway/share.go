@@ -24,7 +24,12 @@ func (g *Gateway) share(x *exchange) bool {
 	defer cancel()
 	g.shared.add(x, cancel)
 	defer g.shared.remove(x)
-	return x.tenant.cache.Serve(x.w, x.r.WithContext(ctx))
+	x.w.Header().Set(auditHeader, x.auditID)
+	served := x.tenant.cache.Serve(x.w, x.r.WithContext(ctx))
+	if !served {
+		x.w.Header().Del(auditHeader) // the API server's answer has its own
+	}
+	return served
 }
 
 func (s *shared) add(x *exchange, cancel context.CancelFunc) {

@@ -52,7 +52,7 @@ func (g *Gateway) newTenant(ctx context.Context, name string) (*tenant, error) {
 	}
 	if g.opts.SharedWatches {
 		t.cache, err = watchcache.New(watchcache.Config{
-			Upstream: streaming{cluster}, Authorizer: t.access, Log: g.opts.Log.WithField("cluster", name),
+			Upstream: streaming{cluster}, Authorizer: t.access, Log: g.opts.Log.WithField("cluster", name), Trimming: g.opts.Trimming,
 		})
 	}
 	return t, err
