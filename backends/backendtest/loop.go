@@ -22,7 +22,7 @@ func seeds() []uint64 {
 	if testing.Short() {
 		return []uint64{3}
 	}
-	return []uint64{1, 14}
+	return []uint64{14}
 }
 
 // contract is what the tests of Run share.

@@ -8,12 +8,14 @@ import (
 	"github.com/netloom/netloom/pkg/metrics"
 	"github.com/netloom/netloom/pkg/pipeline"
 	"github.com/netloom/netloom/pkg/reconcile"
+	"github.com/netloom/netloom/pkg/resolver"
 )
 
 // NewOver makes a daemon over a target made by a test.
 func NewOver(opts Options, target *builtin.Target, log logrus.FieldLogger) *Daemon {
 	d := &Daemon{opts: opts, log: log, source: opts.Source, metrics: metrics.New()}
 	d.pipeline = pipeline.New(opts.Source, opts.translation(), log)
+	d.resolver = resolver.New(opts.Resolver, d.pipeline, d.metrics, log)
 	d.coverage = coverage.NewWatch(d.metrics, log)
 	d.observe = reconcile.Observers{d.metrics, d.coverage, &keptObserver{report: d.reportKept}}
 	d.metrics.Unenforced(d.unenforced)

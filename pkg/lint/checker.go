@@ -211,8 +211,8 @@ func (x *translation) clusterWide(costs Costs) []Finding {
 	return append(out, costs.of(x)...)
 }
 
-// isEmpty reports whether a set contains no address.
+// isEmpty reports whether a set contains no address, and no name whose addresses DNS knows.
 func (x *translation) isEmpty(id intent.SetID) bool {
 	set := x.snapshot.Set(id)
-	return set.Len() == 0 && (set == nil || len(set.Prefixes) == 0)
+	return set.Len() == 0 && (set == nil || len(set.Prefixes)+len(set.Hosts) == 0)
 }
