@@ -75,6 +75,13 @@ func (f *manifestsFlag) at(path string) *manifestsFlag {
 	return &manifestsFlag{paths: []string{path}, ignore: f.ignore, namespace: f.namespace, node: f.node, firewalls: f.firewalls}
 }
 
+// again selects the same, to be read anew: the state of a cluster is requested again.
+func (f *manifestsFlag) again() *manifestsFlag {
+	out := *f
+	out.fetched = nil
+	return &out
+}
+
 // title names what is read, for messages.
 func (f *manifestsFlag) title() string {
 	if !f.fromFiles() {

@@ -24,7 +24,11 @@ type observeOptions struct {
 	last    time.Duration
 	follow  bool
 	verdict string
+	load    func() (*query.Inventory, error) // reads pods and policies again
 }
+
+// reloadEvery is how often pods and policies are read again while logs are followed.
+const reloadEvery = 30 * time.Second
 
 func newObserve() *cobra.Command {
 	opts := &observeOptions{}
@@ -36,11 +40,11 @@ rule of which policy, how often, and what it would take to allow them. Policies 
 netloom.io/acl-logging. The names that ovn-kubernetes and kube-ovn give to ACLs are known too.
 
 LOG is a file or - for standard input, such as that of "journalctl -o short -u ovn-controller" or "kubectl logs". Times are
-those of the log: the last hour is the one before its newest line. Pods and policies are read once; addresses that no pod has
-are shown as they are. At most 4096 connections are told apart, 256 of each pod, and the others counted together.
+those of the log: the last hour is the one before its newest line. Addresses that no pod has are shown as they are. At most
+4096 connections are told apart, 256 of each pod, and the others counted together.
 
 With --follow, print each connection when it is first seen, follow the files through rotation until interrupted, and print
-all of them at the end.
+all of them at the end. Pods and policies are then read again every 30 seconds; what was seen before keeps its names.
 
 Exit with 0 if the answer is complete, with 3 if it is not or if there is none, and with 1 on an error.`,
 		Example: `  netloom observe -f examples docs/commands/ovn-controller.log
@@ -63,6 +67,13 @@ Exit with 0 if the answer is complete, with 3 if it is not or if there is none, 
 		inv, state, err := manifests.ask(cmd)
 		if err != nil {
 			return err
+		}
+		opts.load = func() (*query.Inventory, error) {
+			state, err := manifests.again().load(cmd)
+			if err != nil {
+				return nil, err
+			}
+			return query.NewInventory(state), nil
 		}
 		return worst(opts.run(cmd, inv, args, output.form), certain(&state))
 	}
@@ -97,9 +108,22 @@ func (o *observeOptions) run(cmd *cobra.Command, inv *query.Inventory, logs []st
 			}
 		}
 	}
+	ctx, cancel := context.WithCancel(cmd.Context())
+	defer cancel()
+	if o.follow {
+		ticker := time.NewTicker(reloadEvery)
+		defer ticker.Stop()
+		reloaded := make(chan struct{})
+		go func() {
+			defer close(reloaded)
+			w.reload(ctx, ticker.C, o.load, func(err error) { cmd.PrintErrln("note: pods and policies were not read again:", err) })
+		}()
+		defer func() { cancel(); <-reloaded }()
+	}
 	if err := w.readAll(cmd, logs, o.follow); err != nil {
 		return err
 	}
+	inv = w.inventory()
 	report := o.report(inv, w.table.Report(time.Time{}))
 	if w.entries == 0 {
 		return cannotTell("no line of the log is one that ovn-controller writes for a logged ACL")
@@ -117,17 +141,52 @@ func (o *observeOptions) shows(k *observe.Key) bool {
 
 // watcher counts the lines of logs. Its table is safe for concurrent use; the rest is guarded by mu.
 type watcher struct {
-	guide *observe.Guide
 	table *observe.Table
 	fresh func(k *observe.Key, at time.Time) // called for each new flow, unless it is nil
 
 	mu      sync.Mutex
+	inv     *query.Inventory
+	guide   *observe.Guide // to inv
 	entries int
 	long    int // lines that were too long
 }
 
 func newWatcher(inv *query.Inventory, last time.Duration) *watcher {
-	return &watcher{guide: observe.NewGuide(inv, ovn.LogNames(inv.Snapshot())), table: observe.NewTable(last)}
+	w := &watcher{table: observe.NewTable(last)}
+	w.use(inv)
+	return w
+}
+
+// use has lines read with the pods and policies of an inventory.
+func (w *watcher) use(inv *query.Inventory) {
+	guide := observe.NewGuide(inv, ovn.LogNames(inv.Snapshot()))
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.inv, w.guide = inv, guide
+}
+
+// inventory is what lines are read with.
+func (w *watcher) inventory() *query.Inventory {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.inv
+}
+
+// reload reads pods and policies again at every tick, until ctx ends. While that fails, those before are used.
+func (w *watcher) reload(ctx context.Context, ticks <-chan time.Time, load func() (*query.Inventory, error), failed func(error)) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticks:
+		}
+		inv, err := load()
+		if err != nil {
+			failed(err)
+			continue
+		}
+		w.use(inv)
+	}
 }
 
 func (w *watcher) line(line []byte) {
@@ -136,7 +195,10 @@ func (w *watcher) line(line []byte) {
 	if !ok {
 		return
 	}
-	k, ok := w.guide.Key(&e)
+	w.mu.Lock()
+	guide := w.guide
+	w.mu.Unlock()
+	k, ok := guide.Key(&e)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.entries++

@@ -1,14 +1,19 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/netloom/netloom/pkg/offline"
+	"github.com/netloom/netloom/pkg/query"
 )
 
 // deniedLine is a line of an ACL log.
@@ -38,4 +43,48 @@ func TestObserveHostileLogs(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(got.out), &report))
 	require.Len(t, report.Flows, 256)
 	require.Equal(t, map[string]uint64{"denied": 345}, report.Other)
+}
+
+// TestFollowingReadsPodsAgain gives a pod another name while lines are read.
+func TestFollowingReadsPodsAgain(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "pods.yaml")
+	load := func() (*query.Inventory, error) {
+		state, err := offline.Load(offline.Manifests{Paths: []string{file}})
+		if err != nil {
+			return nil, err
+		}
+		return query.NewInventory(state), nil
+	}
+	write(t, dir, "pods.yaml", servedPods+"---"+denyDatabase)
+	inv, err := load()
+	require.NoError(t, err)
+	seen := strings.NewReplacer("10.0.0.1,", "10.244.0.10,", "10.0.0.2,", "10.244.0.20,").Replace(deniedLine)
+	w := newWatcher(inv, time.Hour)
+	w.line([]byte(seen))
+
+	ctx, cancel := context.WithCancel(t.Context())
+	ticks, ended, faults := make(chan time.Time), make(chan struct{}), make(chan error, 1)
+	go func() {
+		defer close(ended)
+		w.reload(ctx, ticks, load, func(err error) { faults <- err })
+	}()
+	write(t, dir, "pods.yaml", strings.ReplaceAll(servedPods, "web-0", "web-9")+"---"+denyDatabase)
+	ticks <- time.Time{}
+	ticks <- time.Time{} // the one before is done
+	w.line([]byte(seen))
+	require.NoError(t, os.Rename(file, file+".gone"))
+	ticks <- time.Time{}
+	require.ErrorIs(t, <-faults, os.ErrNotExist)
+	w.line([]byte(seen)) // with the pods that were there
+	cancel()
+	<-ended
+	var from []string
+	report := w.table.Report(time.Time{})
+	for i := range report.Flows {
+		from = append(from, fmt.Sprint(report.Flows[i].From))
+	}
+	require.Len(t, from, 2, from)
+	require.Contains(t, fmt.Sprint(from), "web-9")
+	require.Contains(t, fmt.Sprint(from), "web-0")
 }
