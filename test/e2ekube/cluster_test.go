@@ -13,9 +13,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/netloom/netloom/pkg/apis/netloom/v1alpha1"
 	"github.com/netloom/netloom/test/e2e/ovnlab"
 )
 
@@ -46,6 +48,13 @@ func TestClusterToPlayWith(t *testing.T) {
 	policies, err := client.NetworkingV1().NetworkPolicies("shop").List(t.Context(), metav1.ListOptions{})
 	require.NoError(t, err)
 	require.NotEmpty(t, policies.Items)
+
+	objects, err := dynamic.NewForConfig(config)
+	require.NoError(t, err)
+	ovnlab.Eventually(t, patience, "policies have a status", func() bool {
+		statuses, err := objects.Resource(v1alpha1.GroupVersion.WithResource("policystatuses")).List(t.Context(), metav1.ListOptions{})
+		return err == nil && len(statuses.Items) >= len(policies.Items)
+	})
 
 	said = regexp.MustCompile(`OVN_NB_DB=(\S+)`).FindStringSubmatch(p.Tail(100))
 	require.Len(t, said, 2)

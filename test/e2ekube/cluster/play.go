@@ -12,13 +12,16 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/netloom/netloom/deploy/crds"
 	"github.com/netloom/netloom/examples"
+	"github.com/netloom/netloom/pkg/apis/netloom/v1alpha1"
 	"github.com/netloom/netloom/test/e2e/ovnlab"
 	"github.com/netloom/netloom/test/e2ekube/deployment"
 	"github.com/netloom/netloom/test/e2ekube/kubelab"
@@ -40,9 +43,24 @@ func raise(s *stage, opts settings) *play {
 	p.kubeconfig = p.kube.Kubeconfig()
 	pods := p.examples(s)
 	p.ovn.Install(network(s, pods))
+	p.define(s)
 	p.http, p.debug, p.page = freeAddress(s), freeAddress(s), freeAddress(s)
 	p.install(s, opts)
 	return p
+}
+
+// define adds the kind of the objects that show what becomes of policies.
+func (p *play) define(s *stage) {
+	text, err := fs.ReadFile(crds.Definitions, "netloom.io_policystatuses.yaml")
+	if err != nil {
+		s.Fatal(err)
+	}
+	p.kube.Apply(string(text))
+	kind := v1alpha1.GroupVersion.WithResource("policystatuses")
+	ovnlab.Eventually(s, time.Minute, "the server has PolicyStatuses", func() bool {
+		_, err := p.kube.Objects().Resource(kind).List(s.Context(), metav1.ListOptions{})
+		return err == nil
+	})
 }
 
 // examples applies the examples of the demo, and returns the pods. EndpointSlices are made by their controller.
@@ -136,7 +154,7 @@ func (p *play) install(s *stage, opts settings) {
 	config := fmt.Sprintf("ovn-nb: [%q]\novn-lb-switches: \"!%s\"\nui-listen: %q\n", p.ovn.NBTCP(), ovnlab.WorldSwitch, p.page)
 	for name, text := range map[string]string{
 		"netloom.yaml": config,
-		"kustomization.yaml": "resources: [" + overlay + "]\nconfigMapGenerator:\n" +
+		"kustomization.yaml": "resources: [" + overlay + "]\ncomponents: [" + overlay + "/../../components/feedback]\nconfigMapGenerator:\n" +
 			"- {name: netloom, namespace: " + namespace + ", behavior: replace, files: [netloom.yaml]}\n",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
@@ -171,7 +189,7 @@ func (p *play) print(out io.Writer) {
   export KUBECONFIG=%s
   export OVN_NB_DB=%s OVN_SB_DB=%s
 
-  kubectl get networkpolicies -A
+  kubectl get networkpolicies,policystatuses -A
   ovn-nbctl list ACL
   bin/netloom probe --server http://%s 'shop/web-0->shop/api-0:tcp/api'
   http://%s/          what can reach what, and why
