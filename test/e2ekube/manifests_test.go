@@ -98,6 +98,7 @@ func TestManifests(t *testing.T) {
 		{"the overlay with SD-WAN", home, central(t, "sdewan")("sdewan: true\n")},
 		{"the overlay with feedback", home, central(t, "feedback")("ovn-nb: [tcp:127.0.0.1:6641]\n")},
 		{"the overlay with secure metrics", home, central(t, "monitoring", "secure-metrics")("ovn-nb: [tcp:127.0.0.1:6641]\n")},
+		{"the overlay with other clusters", home, central(t, "peers")("ovn-nb: [tcp:127.0.0.1:6641]\ncluster: a\npeer-clusters: [b]\npeer-kubeconfig: /etc/netloom/peers/kubeconfig\n")},
 		{"the chart", "chart", helm(t, "chart", nb, nil)},
 		{"the chart with secure metrics", "chart", helm(t, "chart", guarded, map[string]any{"serviceMonitor": everything["serviceMonitor"]})},
 		{"the chart with feedback", "chart", helm(t, "chart", feedback, nil)},

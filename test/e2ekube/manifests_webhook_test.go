@@ -42,7 +42,6 @@ func webhookManifests(t *testing.T) []manifestCase {
 		{"the overlay with admission", home, central(t, "webhook")(settings)},
 		{"the overlay with admission in the daemon", home, central(t, "webhook-in-daemon")(settings)},
 		{"the overlay with everything", home, central(t, "monitoring", "sdewan", "webhook")(settings + "sdewan: true\n")},
-		{"the overlay with other clusters", home, central(t, "peers")(settings + "cluster: a\npeer-clusters: [b]\npeer-kubeconfig: /etc/netloom/peers/kubeconfig\n")},
 		{"the zones with everything", home, overlay(t, "zone", "feedback", "monitoring", "secure-metrics", "webhook")(zoneSettings)},
 		{"the chart with admission", "chart", helm(t, "chart", nb, admitting("own", nil))},
 		{"the chart with admission in the daemon", "chart", helm(t, "chart", nb, admitting("daemon", nil))},

@@ -31,6 +31,7 @@ func auditedRights(t *testing.T) []right {
 		rightsOfRole(t, central(t, "feedback")(settings), feedbackRole),     // by TestPolicyStatus
 		rightsOfRole(t, central(t, "webhook")(settings), "netloom-webhook"), // by TestWebhookRights
 		rightsOf(t, []*unstructured.Unstructured{metrics}),                  // by TestSecureMetrics
+		rightsOf(t, peerObjects(t)),                                         // by TestPodsOfAnotherCluster
 	)
 }
 

@@ -88,7 +88,7 @@ func (w *world) withoutDefinitions() {
 	w.end()
 	w.netloom.Restart()
 	w.awaitReadiness(degraded)
-	require.True(w.t, w.netloom.Ready(), "netloom is still ready")
+	w.netloom.AwaitReady()
 	require.Equal(w.t, settled, w.ovn.Dump())
 	w.t.Log("the definitions come")
 	w.installDefinitions()
