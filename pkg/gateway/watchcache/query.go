@@ -70,7 +70,9 @@ func (c *Cache) parse(r *http.Request) (*query, bool) {
 	}
 	v := values{parameters, true}
 	q.watch = v.boolean("watch")
-	q.selectors(&v)
+	if q.selectors(&v); !v.ok {
+		return nil, false // there are no selectors to go on with
+	}
 	if t := v.take("timeout"); t != "" { // limits short requests; client-go sends it with watches, too
 		_, err := time.ParseDuration(t)
 		v.ok = v.ok && err == nil
