@@ -72,8 +72,8 @@ demo: build ## Run the real daemon over examples/ and an embedded database (ARGS
 test race soak: export GOGC ?= 400
 
 .PHONY: test
-test: ## Run every test that needs nothing but Go (three packages at once: some wait more than they work)
-	$(GO) test -p 3 ./...
+test: ## Run every test that needs nothing but Go (four packages at once: some wait more than they work)
+	$(GO) test -p 4 ./...
 
 .PHONY: lint
 lint: $(LINT) ## Run the linters pinned in test/tools

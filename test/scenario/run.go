@@ -43,6 +43,7 @@ func Run(t *testing.T, dir string, backends ...Backend) {
 	for _, file := range files {
 		name := strings.TrimSuffix(filepath.Base(file), ".txt")
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			content, err := os.ReadFile(file) //nolint:gosec // the directory's own files
 			require.NoError(t, err)
 			s, err := script.Parse(string(content))
