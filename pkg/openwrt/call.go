@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptrace"
 	"slices"
-	"sync/atomic"
 	"time"
+
+	"github.com/netloom/netloom/pkg/httpcall"
 )
 
 // root is the base path of LuCI.
@@ -45,12 +45,11 @@ func (c *Client) call(ctx context.Context, r request, timeout time.Duration, own
 	}
 	within, cancel := context.WithTimeoutCause(ctx, timeout, ErrNoAnswer)
 	defer cancel()
-	select {
-	case c.turn <- struct{}{}:
-		defer func() { <-c.turn }()
-	case <-within.Done():
-		return reply{}, fmt.Errorf("%s %s: wait for a free connection: %w", r.method, r.path, context.Cause(within))
+	done, err := c.turns.Wait(within)
+	if err != nil {
+		return reply{}, fmt.Errorf("%s %s: wait for a free connection: %w", r.method, r.path, err)
 	}
+	defer done()
 	a, s, err := c.authorized(within, r)
 	if err != nil {
 		return reply{}, fmt.Errorf("%s %s: %w", r.method, r.path, err)
@@ -59,13 +58,13 @@ func (c *Client) call(ctx context.Context, r request, timeout time.Duration, own
 		return a, nil
 	}
 	e := &StatusError{Method: r.method, Path: r.path, Code: a.code}
-	e.Message = slices.Concat(own, s.secrets).message(a.code, a.body)
+	e.Message = slices.Concat(own, s.Value.secrets).message(a.code, a.body)
 	return reply{}, e
 }
 
 // authorized sends r with a session, and repeats it if the session is refused.
-func (c *Client) authorized(ctx context.Context, r request) (reply, session, error) {
-	s := c.current()
+func (c *Client) authorized(ctx context.Context, r request) (reply, httpcall.Result[session], error) {
+	s := c.session.Current()
 	if c.opts.Password == nil {
 		a, err := c.exchange(ctx, r)
 		if err == nil && a.code == http.StatusForbidden {
@@ -74,14 +73,14 @@ func (c *Client) authorized(ctx context.Context, r request) (reply, session, err
 		return a, s, err
 	}
 	for fresh := false; ; {
-		if s.cookie == "" || fresh {
+		if s.Value.cookie == "" || fresh {
 			var err error
-			if s, err = c.login(ctx, s); err != nil {
-				return reply{}, s, err
+			if s, err = c.session.Renew(ctx, s, c.login); err != nil {
+				return reply{}, s, fmt.Errorf("log in as %s: %w", c.opts.User, err)
 			}
 			fresh = true
 		}
-		r.cookie = s.cookie
+		r.cookie = s.Value.cookie
 		a, err := c.exchange(ctx, r)
 		if err != nil || a.code != http.StatusForbidden {
 			return a, s, err
@@ -96,31 +95,16 @@ func (c *Client) authorized(ctx context.Context, r request) (reply, session, err
 // exchange sends r once. Its error quotes nothing of the answer.
 func (c *Client) exchange(ctx context.Context, r request) (reply, error) {
 	c.requests.Add(1)
-	var sent atomic.Bool
-	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { sent.Store(true) }})
 	req, err := c.prepare(ctx, r)
 	if err != nil {
 		return reply{}, err
 	}
-	var a reply
-	if r.tolerant {
-		a, err = c.exchangeTolerantly(ctx, req, r.limit)
-	} else {
-		a, err = c.exchangeStrictly(req, r.limit)
-	}
-	switch {
-	case err == nil:
-		return a, nil
-	case ctx.Err() != nil:
-		err = context.Cause(ctx)
-	default:
-		err = transportError(err)
-	}
-	// If a new connection was needed after all, nothing was sent on the old one: otherwise writes are not repeated.
-	if r.writes() && sent.Load() && !errors.As(err, new(*dialError)) {
-		return reply{}, fmt.Errorf("%w: %w", ErrUnknownOutcome, err)
-	}
-	return reply{}, err
+	return httpcall.Do(req, r.writes(), func(req *http.Request) (reply, error) {
+		if r.tolerant {
+			return c.exchangeTolerantly(req, r.limit)
+		}
+		return c.exchangeStrictly(req, r.limit)
+	})
 }
 
 // prepare makes the HTTP request. A body always has a length: the device ignores a body without one.
@@ -145,19 +129,9 @@ func (c *Client) prepare(ctx context.Context, r request) (*http.Request, error) 
 
 // exchangeStrictly leaves reading to net/http.
 func (c *Client) exchangeStrictly(req *http.Request, limit int64) (reply, error) {
-	resp, err := c.transport.RoundTrip(req)
+	a, err := httpcall.Exchange(c.transport, req, limit)
 	if err != nil {
 		return reply{}, err
 	}
-	body, err := io.ReadAll(io.LimitReader(resp.Body, limit+1))
-	if closeErr := resp.Body.Close(); err == nil {
-		err = closeErr
-	}
-	if err == nil && int64(len(body)) > limit {
-		err = ErrTooLarge
-	}
-	if err != nil {
-		return reply{}, err
-	}
-	return reply{code: resp.StatusCode, body: body, cookies: resp.Cookies()}, nil
+	return reply{code: a.Code, body: a.Body, cookies: (&http.Response{Header: a.Header}).Cookies()}, nil
 }

@@ -5,8 +5,9 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"sync"
 	"sync/atomic"
+
+	"github.com/netloom/netloom/pkg/httpcall"
 )
 
 // Client talks to one device. It is safe for concurrent use. It does nothing in the background: without calls, a device
@@ -16,11 +17,8 @@ type Client struct {
 	base      *url.URL // scheme and host
 	tls       *tls.Config
 	transport *http.Transport
-	turn      chan struct{} // its capacity is the number of concurrent requests
-	gate      chan struct{} // of capacity one, taken for a login
-
-	mu      sync.Mutex
-	session session
+	turns     httpcall.Turns
+	session   *httpcall.Login[session]
 
 	requests, logins atomic.Int64
 }
@@ -33,7 +31,7 @@ func New(opts Options) (*Client, error) {
 	}
 	return &Client{
 		opts: opts, base: base, tls: config,
-		turn: make(chan struct{}, opts.Connections), gate: make(chan struct{}, 1),
+		turns: httpcall.NewTurns(opts.Connections), session: httpcall.NewLogin[session](),
 		transport: &http.Transport{
 			DialContext:            opts.Dial,
 			TLSClientConfig:        config,

@@ -1,14 +1,12 @@
 package openwrt
 
 import (
-	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
-	"net"
 	"net/http"
 	"strings"
+
+	"github.com/netloom/netloom/pkg/httpcall"
 )
 
 var (
@@ -16,30 +14,18 @@ var (
 	ErrUnauthorized = errors.New("the device rejects the login")
 	// ErrUnknownOutcome means that a write was sent and no complete answer arrived: it may have been done, or half of it.
 	// Read back before writing again.
-	ErrUnknownOutcome = errors.New("outcome of the write unknown")
+	ErrUnknownOutcome = httpcall.ErrUnknownOutcome
 	// ErrNoAnswer means that a request timed out.
-	ErrNoAnswer = errors.New("no response in time")
+	ErrNoAnswer = httpcall.ErrNoAnswer
 	// ErrTooLarge means that an answer is longer than the client accepts.
-	ErrTooLarge = errors.New("response too large")
+	ErrTooLarge = httpcall.ErrTooLarge
 	// ErrUnexpected means that an answer of success is not what the request asks for.
-	ErrUnexpected = errors.New("unexpected response")
-
-	errEnded   = errors.New("the connection ended")
-	errNotHTTP = errors.New("the response is not HTTP") // does not quote the answer: it may contain keys
+	ErrUnexpected = httpcall.ErrUnexpected
 )
 
-// StatusError is an answer other than success. Its message is the device's, shortened and without secrets.
-type StatusError struct {
-	Method  string
-	Path    string // relative to the address of LuCI
-	Code    int
-	Message string
-}
-
-// Error names the request and the answer of the device.
-func (e *StatusError) Error() string {
-	return strings.TrimSuffix(fmt.Sprintf("%s %s: %d: %s", e.Method, e.Path, e.Code, e.Message), ": ")
-}
+// StatusError is an answer other than success. Its message is the device's, shortened and without secrets; its path is relative
+// to the address of LuCI.
+type StatusError = httpcall.StatusError
 
 // LossError means that the device reported success but did not store all of an object.
 type LossError struct {
@@ -63,13 +49,13 @@ func IsLoss(err error) bool {
 }
 
 // IsNotFound reports whether the object does not exist.
-func IsNotFound(err error) bool { return isCode(err, 404) }
+func IsNotFound(err error) bool { return httpcall.IsCode(err, 404) }
 
 // IsConflict reports whether another object has the name.
-func IsConflict(err error) bool { return isCode(err, 409) }
+func IsConflict(err error) bool { return httpcall.IsCode(err, 409) }
 
 // IsFault reports whether a script of the device aborted. Half of a write may have been done.
-func IsFault(err error) bool { return isCode(err, 500) }
+func IsFault(err error) bool { return httpcall.IsCode(err, 500) }
 
 // IsDependencyMissing reports whether an object was refused because it refers to something that does not exist: a matter
 // of order, not an error of the object. The device answers 428 or, for zones, policies, and proposals of connections,
@@ -114,56 +100,4 @@ func Missing(err error) (what, name string, ok bool) {
 	what = before[:open]
 	what = what[strings.LastIndexAny(what, "[ :")+1:]
 	return what, before[open+1:], what != ""
-}
-
-func isCode(err error, code int) bool {
-	var e *StatusError
-	return errors.As(err, &e) && e.Code == code
-}
-
-// dialError is an error of making a connection, before anything was sent or read.
-type dialError struct{ err error }
-
-func (e *dialError) Error() string { return "connect: " + e.err.Error() }
-
-func (e *dialError) Unwrap() error { return e.err }
-
-// transportError makes a connection error safe to print. Errors of net/http quote what they could not read, and a device
-// prints keys there; so only errors that are known to quote nothing pass.
-func transportError(err error) error {
-	var (
-		dial        *dialError
-		operation   *net.OpError
-		lookup      *net.DNSError
-		certificate *tls.CertificateVerificationError
-		alert       tls.AlertError
-		record      tls.RecordHeaderError
-		timeout     net.Error
-	)
-	switch {
-	case errors.Is(err, context.DeadlineExceeded):
-		return context.DeadlineExceeded
-	case errors.Is(err, context.Canceled):
-		return context.Canceled
-	case errors.Is(err, ErrTooLarge):
-		return ErrTooLarge
-	case errors.As(err, &dial):
-		return dial
-	case errors.As(err, &lookup):
-		return lookup
-	case errors.As(err, &operation):
-		return operation
-	case errors.As(err, &certificate):
-		return certificate
-	case errors.As(err, &alert):
-		return alert
-	case errors.As(err, &record):
-		return record
-	case errors.As(err, &timeout) && timeout.Timeout():
-		return ErrNoAnswer
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.ErrClosedPipe), errors.Is(err, net.ErrClosed):
-		return errEnded
-	default:
-		return errNotHTTP
-	}
 }

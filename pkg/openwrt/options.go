@@ -1,17 +1,19 @@
 package openwrt
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"net"
 	"net/url"
 	"strings"
 	"time"
 
 	"github.com/sirupsen/logrus"
+
+	"github.com/netloom/netloom/pkg/httpcall"
 )
 
 // DefaultUser is the default user of a login.
@@ -52,7 +54,7 @@ type Options struct {
 	// Connections is the number of concurrent requests; 0 is 2. A device starts a process for each.
 	Connections int
 	// Dial opens connections; nil uses the network.
-	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	Dial httpcall.Dial
 	// Log receives messages about the session; nil drops them.
 	Log logrus.FieldLogger
 }
@@ -91,33 +93,17 @@ func (o *Options) complete() (base *url.URL, config *tls.Config, err error) {
 			faults = append(faults, fmt.Errorf("%s: must not be negative", d.name))
 		}
 	}
-	setDefault(&o.User, DefaultUser)
-	setDefault(&o.Timeout, defaultTimeout)
-	setDefault(&o.ServiceTimeout, defaultServiceTimeout)
-	setDefault(&o.MaxAnswer, defaultMaxAnswer)
-	setDefault(&o.MaxStatus, defaultMaxStatus)
-	setDefault(&o.Connections, defaultConnections)
-	dial := o.Dial
-	if dial == nil {
-		dial = new(net.Dialer).DialContext
-	}
-	o.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
-		nc, err := dial(ctx, network, address)
-		if err != nil {
-			return nil, &dialError{err}
-		}
-		return nc, nil
-	}
+	o.User = cmp.Or(o.User, DefaultUser)
+	o.Timeout = cmp.Or(o.Timeout, defaultTimeout)
+	o.ServiceTimeout = cmp.Or(o.ServiceTimeout, defaultServiceTimeout)
+	o.MaxAnswer = cmp.Or(o.MaxAnswer, defaultMaxAnswer)
+	o.MaxStatus = cmp.Or(o.MaxStatus, defaultMaxStatus)
+	o.Connections = cmp.Or(o.Connections, defaultConnections)
+	o.Dial = o.Dial.Marked()
 	if o.Log == nil {
 		log := logrus.New()
 		log.SetLevel(logrus.PanicLevel)
 		o.Log = log
 	}
 	return base, config, errors.Join(faults...)
-}
-
-func setDefault[T comparable](v *T, def T) {
-	if zero := *new(T); *v == zero {
-		*v = def
-	}
 }

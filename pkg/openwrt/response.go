@@ -11,6 +11,8 @@ import (
 	"net/http/httputil"
 	"strconv"
 	"strings"
+
+	"github.com/netloom/netloom/pkg/httpcall"
 )
 
 const (
@@ -19,7 +21,8 @@ const (
 )
 
 // exchangeTolerantly sends req on a separate connection and reads the answer whatever its header block contains.
-func (c *Client) exchangeTolerantly(ctx context.Context, req *http.Request, limit int64) (reply, error) {
+func (c *Client) exchangeTolerantly(req *http.Request, limit int64) (reply, error) {
+	ctx := req.Context()
 	host := req.URL.Host
 	if req.URL.Port() == "" {
 		host = net.JoinHostPort(req.URL.Hostname(), map[string]string{"http": "80", "https": "443"}[req.URL.Scheme])
@@ -66,7 +69,7 @@ func readResponse(in *bufio.Reader, limit int64) (reply, error) {
 			return reply{}, err
 		}
 		if chunked && strings.HasPrefix(line, "HTTP/1.0 ") { // its framing is faulty, by RFC 9112, section 6.1
-			return reply{}, errNotHTTP
+			return reply{}, httpcall.ErrNotHTTP
 		}
 		if code < 200 { // an interim answer
 			continue
@@ -101,7 +104,7 @@ func bodyError(err error) error {
 	if errors.As(err, &network) || errors.Is(err, net.ErrClosed) || errors.Is(err, io.ErrClosedPipe) {
 		return err
 	}
-	return errNotHTTP
+	return httpcall.ErrNotHTTP
 }
 
 // readLine reads a line and returns its start, without the line break. left is how much may still be read.
@@ -133,7 +136,7 @@ func parseStatus(line string) (int, error) {
 	code, _, _ := strings.Cut(rest, " ")
 	n, err := strconv.ParseUint(code, 10, 16)
 	if err != nil || len(code) != 3 || n < 100 || !strings.HasPrefix(version, "HTTP/1.") {
-		return 0, errNotHTTP
+		return 0, httpcall.ErrNotHTTP
 	}
 	return int(n), nil
 }
@@ -154,13 +157,13 @@ func readHead(in *bufio.Reader, left *int) (length int64, chunked bool, err erro
 		switch strings.ToLower(name) {
 		case "transfer-encoding":
 			if !strings.EqualFold(value, "chunked") {
-				return 0, false, errNotHTTP
+				return 0, false, httpcall.ErrNotHTTP
 			}
 			chunked = true
 		case "content-length":
 			n, err := strconv.ParseUint(value, 10, 62)
 			if err != nil || length >= 0 && length != int64(n) {
-				return 0, false, errNotHTTP
+				return 0, false, httpcall.ErrNotHTTP
 			}
 			length = int64(n)
 		}

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/netloom/netloom/pkg/httpcall"
 )
 
 // leaked is how a device prints a remote into the header block.
@@ -39,12 +41,12 @@ func TestReadResponse(t *testing.T) {
 		{"cut before the end of chunks", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n[]\r\n", 0, "", io.ErrUnexpectedEOF},
 		{"cut in the headers", "HTTP/1.1 200 OK\r\nContent-Le", 0, "", io.ErrUnexpectedEOF},
 		{"nothing", "", 0, "", io.ErrUnexpectedEOF},
-		{"not HTTP", "SSH-2.0-dropbear\r\n", 0, "", errNotHTTP},
-		{"no code", "HTTP/1.1 OK\r\n\r\n", 0, "", errNotHTTP},
-		{"two lengths", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n[]", 0, "", errNotHTTP},
-		{"a negative length", "HTTP/1.1 200 OK\r\nContent-Length: -2\r\n\r\n[]", 0, "", errNotHTTP},
-		{"an unknown encoding", "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\n[]", 0, "", errNotHTTP},
-		{"a chunk of no length", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\ntest_key\r\n", 0, "", errNotHTTP},
+		{"not HTTP", "SSH-2.0-dropbear\r\n", 0, "", httpcall.ErrNotHTTP},
+		{"no code", "HTTP/1.1 OK\r\n\r\n", 0, "", httpcall.ErrNotHTTP},
+		{"two lengths", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n[]", 0, "", httpcall.ErrNotHTTP},
+		{"a negative length", "HTTP/1.1 200 OK\r\nContent-Length: -2\r\n\r\n[]", 0, "", httpcall.ErrNotHTTP},
+		{"an unknown encoding", "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\n[]", 0, "", httpcall.ErrNotHTTP},
+		{"a chunk of no length", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\ntest_key\r\n", 0, "", httpcall.ErrNotHTTP},
 		{"an endless header block", "HTTP/1.1 200 OK\r\n" + strings.Repeat(strings.Repeat("x", 1000)+"\r\n", 5000), 0, "", ErrTooLarge},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -61,7 +63,7 @@ func TestGoQuotesTheLeak(t *testing.T) {
 	raw := "HTTP/1.1 200 OK\r\n" + leaked + "Content-Length: 2\r\n\r\n[]"
 	_, err := http.ReadResponse(bufio.NewReader(strings.NewReader(raw)), nil) //nolint:bodyclose // There is none.
 	require.ErrorContains(t, err, "test_key")
-	require.EqualError(t, transportError(err), errNotHTTP.Error())
+	require.EqualError(t, httpcall.Safe(err), httpcall.ErrNotHTTP.Error())
 }
 
 // FuzzReadResponse checks that an answer is read within bounds, that no error quotes it, and that net/http, where it
@@ -77,7 +79,7 @@ func FuzzReadResponse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		got, err := readResponse(bufio.NewReader(bytes.NewReader(raw)), limit)
 		if err != nil {
-			known := errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, ErrTooLarge) || errors.Is(err, errNotHTTP)
+			known := errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, ErrTooLarge) || errors.Is(err, httpcall.ErrNotHTTP)
 			require.True(t, known, "%v", err)
 			require.Zero(t, got)
 			return

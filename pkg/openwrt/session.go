@@ -12,31 +12,15 @@ import (
 
 // session is the result of a login. The zero value is none.
 type session struct {
-	cookie   string // name=value
-	secrets  secrets
-	loggedIn int // number of logins so far
+	cookie  string // name=value
+	secrets secrets
 }
 
-func (c *Client) current() session {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.session
-}
-
-// login opens a session unless another caller did so since old. It returns the current one.
-func (c *Client) login(ctx context.Context, old session) (session, error) {
-	select {
-	case c.gate <- struct{}{}:
-		defer func() { <-c.gate }()
-	case <-ctx.Done():
-		return session{}, fmt.Errorf("log in: %w", context.Cause(ctx))
-	}
-	if now := c.current(); now.loggedIn != old.loggedIn {
-		return now, nil
-	}
+// login opens a session.
+func (c *Client) login(ctx context.Context) (session, error) {
 	password, err := c.opts.Password(ctx)
 	if err != nil {
-		return session{}, fmt.Errorf("log in: password: %w", err)
+		return session{}, fmt.Errorf("password: %w", err)
 	}
 	c.logins.Add(1)
 	form := url.Values{"luci_username": {c.opts.User}, "luci_password": {password}}.Encode()
@@ -44,24 +28,19 @@ func (c *Client) login(ctx context.Context, old session) (session, error) {
 		method: http.MethodPost, path: "", body: []byte(form), kind: "application/x-www-form-urlencoded", limit: c.opts.MaxAnswer,
 	})
 	if err != nil {
-		return session{}, fmt.Errorf("log in: %w", err)
+		return session{}, err
 	}
 	if reply.code == http.StatusForbidden {
-		return session{}, fmt.Errorf("log in as %s: %w", c.opts.User, ErrUnauthorized)
+		return session{}, ErrUnauthorized
 	}
 	for _, cookie := range reply.cookies {
 		// Later versions name the cookie sysauth_http or sysauth_https.
 		if strings.HasPrefix(cookie.Name, "sysauth") && cookie.Value != "" && reply.code == http.StatusFound {
-			c.mu.Lock()
-			c.session = session{
+			c.opts.Log.WithFields(logrus.Fields{"url": c.opts.URL}).Debug("logged in to OpenWRT device")
+			return session{
 				cookie: cookie.Name + "=" + cookie.Value, secrets: secrets{password, url.QueryEscape(password), cookie.Value},
-				loggedIn: c.session.loggedIn + 1,
-			}
-			now := c.session
-			c.mu.Unlock()
-			c.opts.Log.WithFields(logrus.Fields{"url": c.opts.URL, "logins": now.loggedIn}).Debug("logged in to OpenWRT device")
-			return now, nil
+			}, nil
 		}
 	}
-	return session{}, fmt.Errorf("log in: response %d without a session", reply.code)
+	return session{}, fmt.Errorf("response %d without a session", reply.code)
 }

@@ -98,7 +98,7 @@ func (c *Client) module(raw []byte) (Module, error) {
 	if dec.Decode(&answer) != nil || answer.Name == "" {
 		return Module{}, ErrUnexpected
 	}
-	status, err := json.Marshal(c.current().secrets.hideIn(answer.Status))
+	status, err := json.Marshal(c.session.Current().Value.secrets.hideIn(answer.Status))
 	if err != nil {
 		return Module{}, ErrUnexpected
 	}

@@ -205,11 +205,11 @@ func TestBadAnswers(t *testing.T) {
 	}
 	t.Run("a login without a session", func(t *testing.T) {
 		c, _ := scripted(t, body("200 OK", "test_key/1"))
-		require.EqualError(t, list(c, t.Context()), "GET sdewan/ipsec/v1/remotes: log in: response 200 without a session")
+		require.EqualError(t, list(c, t.Context()), "GET sdewan/ipsec/v1/remotes: log in as root: response 200 without a session")
 	})
 	t.Run("an empty session", func(t *testing.T) {
 		c, _ := scripted(t, "HTTP/1.1 302 Found\r\nSet-Cookie: sysauth=\r\nContent-Length: 0\r\n\r\n")
-		require.EqualError(t, list(c, t.Context()), "GET sdewan/ipsec/v1/remotes: log in: response 302 without a session")
+		require.EqualError(t, list(c, t.Context()), "GET sdewan/ipsec/v1/remotes: log in as root: response 302 without a session")
 	})
 	t.Run("a password that is refused", func(t *testing.T) {
 		c, device := scripted(t, refused())
@@ -232,7 +232,7 @@ func TestBadAnswers(t *testing.T) {
 		})
 		require.NoError(t, err)
 		err = create(c, t.Context())
-		require.EqualError(t, err, "POST sdewan/ipsec/v1/remotes: log in: connect: no route")
+		require.EqualError(t, err, "POST sdewan/ipsec/v1/remotes: log in as root: connect: no route")
 	})
 }
 

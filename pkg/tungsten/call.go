@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptrace"
-	"sync/atomic"
 
 	"github.com/sirupsen/logrus"
+
+	"github.com/netloom/netloom/pkg/httpcall"
 )
 
 // request is one request before it has a server and credentials.
@@ -41,12 +41,11 @@ func (c *Client) call(ctx context.Context, r request) ([]byte, error) {
 	}
 	within, cancel := context.WithTimeoutCause(ctx, c.opts.Timeout, ErrNoAnswer)
 	defer cancel()
-	select {
-	case c.turn <- struct{}{}:
-		defer func() { <-c.turn }()
-	case <-within.Done():
-		return nil, fmt.Errorf("%s %s: wait for a free connection: %w", r.method, r.path, context.Cause(within))
+	done, err := c.turns.Wait(within)
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: wait for a free connection: %w", r.method, r.path, err)
 	}
+	defer done()
 	if r.limit == 0 {
 		r.limit = c.opts.MaxAnswer
 	}
@@ -124,15 +123,15 @@ func (c *Client) authorized(ctx context.Context, server string, r request) (repl
 		}
 		return accepted(c.send(ctx, server, r, "", password))
 	}
-	t := c.currentToken()
+	t := c.token.Current()
 	for fresh := false; ; fresh = true {
-		if t.value == "" || fresh {
+		if t.Value == "" || fresh {
 			var err error
-			if t, err = c.renew(ctx, t); err != nil {
-				return reply{}, err
+			if t, err = c.token.Renew(ctx, t, c.newToken); err != nil {
+				return reply{}, fmt.Errorf("%w: %w", errNoToken, err)
 			}
 		}
-		a, err := c.send(ctx, server, r, t.value, "")
+		a, err := c.send(ctx, server, r, t.Value, "")
 		if err != nil || a.code != http.StatusUnauthorized || fresh {
 			return accepted(a, err)
 		}
@@ -156,9 +155,7 @@ func accepted(a reply, err error) (reply, error) {
 // send sends r once. Its error quotes nothing of the answer.
 func (c *Client) send(ctx context.Context, server string, r request, token, password string) (reply, error) {
 	c.requests.Add(1)
-	var sent atomic.Bool
-	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { sent.Store(true) }})
-	req, err := http.NewRequestWithContext(traced, r.method, server+r.path, bytes.NewReader(r.body))
+	req, err := http.NewRequestWithContext(ctx, r.method, server+r.path, bytes.NewReader(r.body))
 	if err != nil {
 		return reply{}, errors.New("invalid address")
 	}
@@ -171,19 +168,7 @@ func (c *Client) send(ctx context.Context, server string, r request, token, pass
 	} else if password != "" {
 		req.SetBasicAuth(c.opts.User, password)
 	}
-	a, err := c.exchange(req, r)
-	switch {
-	case err == nil:
-		return a, nil
-	case ctx.Err() != nil:
-		err = context.Cause(ctx)
-	default:
-		err = transportError(err)
-	}
-	if r.writes() && sent.Load() && !errors.As(err, new(*dialError)) {
-		return reply{}, fmt.Errorf("%w: %w", ErrUnknownOutcome, err)
-	}
-	return reply{}, err
+	return httpcall.Do(req, r.writes(), func(req *http.Request) (reply, error) { return c.exchange(req, r) })
 }
 
 func (c *Client) exchange(req *http.Request, r request) (reply, error) {
@@ -194,19 +179,9 @@ func (c *Client) exchange(req *http.Request, r request) (reply, error) {
 		}
 		return reply{code: resp.StatusCode, header: resp.Header, open: resp.Body}, nil
 	}
-	resp, err := c.transport.RoundTrip(req)
+	a, err := httpcall.Exchange(c.transport, req, r.limit)
 	if err != nil {
 		return reply{}, err
 	}
-	body, err := io.ReadAll(io.LimitReader(resp.Body, r.limit+1))
-	if closeErr := resp.Body.Close(); err == nil {
-		err = closeErr
-	}
-	if err == nil && int64(len(body)) > r.limit {
-		err = ErrTooLarge
-	}
-	if err != nil {
-		return reply{}, err
-	}
-	return reply{code: resp.StatusCode, header: resp.Header, body: body}, nil
+	return reply{code: a.Code, header: a.Header, body: a.Body}, nil
 }

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"sync"
 	"sync/atomic"
+
+	"github.com/netloom/netloom/pkg/httpcall"
 )
 
 // Client talks to the configuration servers of one controller. It is safe for concurrent use. It does nothing in the
@@ -14,12 +16,11 @@ type Client struct {
 	servers   []string
 	transport *http.Transport
 	streams   *http.Transport // for change streams, which must not wait for other requests
-	turn      chan struct{}   // its capacity is the number of concurrent requests
-	gate      chan struct{}   // of capacity one, taken to get a token
+	turns     httpcall.Turns
+	token     *httpcall.Login[string] // of Keystone
 
 	mu        sync.Mutex
 	preferred int // the server that answered last
-	token     token
 
 	requests, tokens atomic.Int64
 }
@@ -45,7 +46,7 @@ func New(opts Options) (*Client, error) {
 	streams.MaxConnsPerHost = 0
 	return &Client{
 		opts: opts, servers: servers, transport: transport, streams: streams,
-		turn: make(chan struct{}, opts.Connections), gate: make(chan struct{}, 1),
+		turns: httpcall.NewTurns(opts.Connections), token: httpcall.NewLogin[string](),
 	}, nil
 }
 

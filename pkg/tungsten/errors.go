@@ -1,14 +1,11 @@
 package tungsten
 
 import (
-	"context"
-	"crypto/tls"
 	"errors"
-	"fmt"
-	"io"
-	"net"
 	"net/http"
 	"strings"
+
+	"github.com/netloom/netloom/pkg/httpcall"
 )
 
 var (
@@ -16,37 +13,27 @@ var (
 	ErrUnauthorized = errors.New("the server rejects the credentials")
 	// ErrUnknownOutcome means that a write was sent and no complete answer arrived: it may have been done. Read back before
 	// writing again.
-	ErrUnknownOutcome = errors.New("outcome of the write unknown")
+	ErrUnknownOutcome = httpcall.ErrUnknownOutcome
 	// ErrNoAnswer means that a request timed out.
-	ErrNoAnswer = errors.New("no response in time")
+	ErrNoAnswer = httpcall.ErrNoAnswer
 	// ErrTooLarge means that an answer is longer than the client accepts.
-	ErrTooLarge = errors.New("response too large")
+	ErrTooLarge = httpcall.ErrTooLarge
 	// ErrUnexpected means that an answer of success is not what the request asks for: this may not be a configuration server.
-	ErrUnexpected = errors.New("unexpected response")
+	ErrUnexpected = httpcall.ErrUnexpected
 
 	errNoToken = errors.New("get a token from Keystone")
-	errEnded   = errors.New("the connection ended")
-	errNotHTTP = errors.New("the response is not HTTP")
 )
 
 // StatusError is an answer other than 200. Its message is the server's, shortened.
-type StatusError struct {
-	Method  string
-	Path    string
-	Code    int
-	Message string
-}
-
-// Error names the request and the answer.
-func (e *StatusError) Error() string {
-	return strings.TrimSuffix(fmt.Sprintf("%s %s: %d: %s", e.Method, e.Path, e.Code, e.Message), ": ")
-}
+type StatusError = httpcall.StatusError
 
 // IsNotFound reports whether the object does not exist.
-func IsNotFound(err error) bool { return isCode(err, http.StatusNotFound) }
+func IsNotFound(err error) bool { return httpcall.IsCode(err, http.StatusNotFound) }
 
 // IsConflict reports whether another object has the name, the UUID or the address.
-func IsConflict(err error) bool { return isCode(err, http.StatusConflict) && !IsReferenced(err) }
+func IsConflict(err error) bool {
+	return httpcall.IsCode(err, http.StatusConflict) && !IsReferenced(err)
+}
 
 // IsReferenced reports whether an object was not deleted because others refer to it or are its children: a matter of order.
 func IsReferenced(err error) bool {
@@ -67,7 +54,7 @@ func IsDependencyMissing(err error) bool {
 
 // IsDraft reports whether a write was stored as a draft because the security draft mode is on: it is not in force until
 // someone commits it.
-func IsDraft(err error) bool { return isCode(err, http.StatusAccepted) }
+func IsDraft(err error) bool { return httpcall.IsCode(err, http.StatusAccepted) }
 
 // IsExhausted reports whether no tag ID is free. Nothing was written.
 func IsExhausted(err error) bool {
@@ -76,21 +63,18 @@ func IsExhausted(err error) bool {
 }
 
 // IsUnavailable reports whether no server accepts writes now, for example because it is starting.
-func IsUnavailable(err error) bool { return isCode(err, http.StatusServiceUnavailable) }
+func IsUnavailable(err error) bool { return httpcall.IsCode(err, http.StatusServiceUnavailable) }
 
 // IsFault reports whether the server failed in the middle of a request. Half of a write may have been done.
-func IsFault(err error) bool { return isCode(err, http.StatusInternalServerError) && !IsExhausted(err) }
+func IsFault(err error) bool {
+	return httpcall.IsCode(err, http.StatusInternalServerError) && !IsExhausted(err)
+}
 
 // IsRefused reports whether a request was refused for its content, so that a retry does not help.
 func IsRefused(err error) bool {
 	var e *StatusError
 	return errors.As(err, &e) && e.Code >= 400 && e.Code < 500 && !IsNotFound(err) && !IsConflict(err) && !IsReferenced(err) &&
 		!IsDependencyMissing(err)
-}
-
-func isCode(err error, code int) bool {
-	var e *StatusError
-	return errors.As(err, &e) && e.Code == code
 }
 
 const (
@@ -118,45 +102,4 @@ func shorten(path string) string {
 		return path
 	}
 	return path[:longestPath] + "…"
-}
-
-// dialError is an error of making a connection, before anything was sent or read.
-type dialError struct{ err error }
-
-func (e *dialError) Error() string { return "connect: " + e.err.Error() }
-
-func (e *dialError) Unwrap() error { return e.err }
-
-// transportError makes a connection error safe to print. Errors of net/http quote what they could not read, which may be a
-// token; so only errors that are known to quote nothing pass.
-func transportError(err error) error {
-	var (
-		dial        *dialError
-		certificate *tls.CertificateVerificationError
-		alert       tls.AlertError
-		record      tls.RecordHeaderError
-		network     net.Error
-	)
-	switch {
-	case errors.Is(err, ErrTooLarge):
-		return ErrTooLarge
-	case errors.As(err, &dial):
-		return dial
-	case errors.As(err, &certificate):
-		return certificate
-	case errors.As(err, &alert):
-		return alert
-	case errors.As(err, &record):
-		return record
-	case errors.Is(err, context.DeadlineExceeded):
-		return ErrNoAnswer
-	case errors.As(err, &network) && network.Timeout():
-		return ErrNoAnswer
-	case errors.As(err, &network):
-		return network
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed):
-		return errEnded
-	default:
-		return errNotHTTP
-	}
 }

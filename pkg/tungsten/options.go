@@ -1,17 +1,19 @@
 package tungsten
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"net"
 	"net/url"
 	"strings"
 	"time"
 
 	"github.com/sirupsen/logrus"
+
+	"github.com/netloom/netloom/pkg/httpcall"
 )
 
 const (
@@ -50,7 +52,7 @@ type Options struct {
 	// Connections is the number of concurrent requests; 0 is 8. Change streams do not count.
 	Connections int
 	// Dial opens connections; nil uses the network.
-	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	Dial httpcall.Dial
 	// Log receives messages about tokens, failover and change streams; nil drops them.
 	Log logrus.FieldLogger
 }
@@ -94,9 +96,9 @@ func (o *Options) complete() (servers []string, config *tls.Config, err error) {
 		if o.User == "" {
 			faults = append(faults, errors.New("keystone: requires a user"))
 		}
-		setDefault(&k.Project, "admin")
-		setDefault(&k.UserDomain, "Default")
-		setDefault(&k.ProjectDomain, "Default")
+		k.Project = cmp.Or(k.Project, "admin")
+		k.UserDomain = cmp.Or(k.UserDomain, "Default")
+		k.ProjectDomain = cmp.Or(k.ProjectDomain, "Default")
 		o.Keystone = &k
 	}
 	if o.User != "" && o.Password == nil {
@@ -109,20 +111,10 @@ func (o *Options) complete() (servers []string, config *tls.Config, err error) {
 	if o.Timeout < 0 || o.MaxAnswer < 0 || o.Connections < 0 {
 		faults = append(faults, errors.New("timeout, maximum response size and connections: must not be negative"))
 	}
-	setDefault(&o.Timeout, defaultTimeout)
-	setDefault(&o.MaxAnswer, defaultMaxAnswer)
-	setDefault(&o.Connections, defaultConnections)
-	dial := o.Dial
-	if dial == nil {
-		dial = new(net.Dialer).DialContext
-	}
-	o.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
-		nc, err := dial(ctx, network, address)
-		if err != nil {
-			return nil, &dialError{err}
-		}
-		return nc, nil
-	}
+	o.Timeout = cmp.Or(o.Timeout, defaultTimeout)
+	o.MaxAnswer = cmp.Or(o.MaxAnswer, defaultMaxAnswer)
+	o.Connections = cmp.Or(o.Connections, defaultConnections)
+	o.Dial = o.Dial.Marked()
 	if o.Log == nil {
 		log := logrus.New()
 		log.SetLevel(logrus.PanicLevel)
@@ -162,10 +154,4 @@ func parseURL(text string, path bool) (string, error) {
 		return "", fmt.Errorf("URL %q: expected http://HOST:PORT or https://HOST:PORT", u.Redacted())
 	}
 	return strings.TrimRight(u.String(), "/"), nil
-}
-
-func setDefault[T comparable](v *T, def T) {
-	if zero := *new(T); *v == zero {
-		*v = def
-	}
 }

@@ -9,51 +9,26 @@ import (
 	"github.com/sirupsen/logrus"
 )
 
-// token is what Keystone issues. The zero value is none.
-type token struct {
-	value  string
-	issued int // number of tokens so far
-}
-
-func (c *Client) currentToken() token {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.token
-}
-
-// renew gets a token unless another caller did so since old. It returns the current one.
-func (c *Client) renew(ctx context.Context, old token) (token, error) {
-	select {
-	case c.gate <- struct{}{}:
-		defer func() { <-c.gate }()
-	case <-ctx.Done():
-		return token{}, fmt.Errorf("%w: %w", errNoToken, context.Cause(ctx))
-	}
-	if now := c.currentToken(); now.issued != old.issued {
-		return now, nil
-	}
+// newToken gets a token from Keystone.
+func (c *Client) newToken(ctx context.Context) (string, error) {
 	body, err := c.identity(ctx)
 	if err != nil {
-		return token{}, fmt.Errorf("%w: %w", errNoToken, err)
+		return "", err
 	}
 	c.tokens.Add(1)
 	a, err := c.send(ctx, c.opts.Keystone.URL, request{method: http.MethodPost, path: "/auth/tokens", body: body, limit: 1 << 20, reads: true}, "", "")
 	if err != nil {
-		return token{}, fmt.Errorf("%w: %w", errNoToken, err)
+		return "", err
 	}
 	value := a.header.Get("X-Subject-Token")
 	switch {
 	case a.code == http.StatusUnauthorized:
-		return token{}, fmt.Errorf("%w for user %s: %w", errNoToken, c.opts.User, ErrUnauthorized)
+		return "", fmt.Errorf("user %s: %w", c.opts.User, ErrUnauthorized)
 	case a.code != http.StatusCreated || value == "":
-		return token{}, fmt.Errorf("%w: response %d without a token", errNoToken, a.code)
+		return "", fmt.Errorf("response %d without a token", a.code)
 	}
-	c.mu.Lock()
-	c.token = token{value: value, issued: c.token.issued + 1}
-	now := c.token
-	c.mu.Unlock()
-	c.opts.Log.WithFields(logrus.Fields{"url": c.opts.Keystone.URL, "tokens": now.issued}).Debug("got a token from Keystone")
-	return now, nil
+	c.opts.Log.WithFields(logrus.Fields{"url": c.opts.Keystone.URL}).Debug("got a token from Keystone")
+	return value, nil
 }
 
 // identity is the request for a token.

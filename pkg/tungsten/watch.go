@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/sirupsen/logrus"
+
+	"github.com/netloom/netloom/pkg/httpcall"
 )
 
 // EventType is what an event of a change stream reports.
@@ -97,7 +99,7 @@ func (c *Client) stream(ctx context.Context, kinds []Watched, handle func(Event)
 		case err != nil && ctx.Err() != nil:
 			return fmt.Errorf("watch: %w", context.Cause(ctx))
 		case err != nil:
-			return fmt.Errorf("watch: %w", transportError(err))
+			return fmt.Errorf("watch: %w", httpcall.Safe(err))
 		}
 		field, value, _ := bytes.Cut(line, []byte(":"))
 		value = bytes.TrimPrefix(value, []byte(" "))

@@ -87,9 +87,10 @@ var rooms = []room{
 
 	{dir: "pkg/cause"},
 	{dir: "pkg/ovsdb/...", may: []string{"pkg/cause", "pkg/ovsdb/...", libovsdb, uuid, logrus}},
-	{dir: "pkg/openwrt", may: []string{logrus}},
+	{dir: "pkg/httpcall"},
+	{dir: "pkg/openwrt", may: []string{"pkg/httpcall", logrus}},
 	{dir: "pkg/openwrt/simulator"},
-	{dir: "pkg/tungsten/...", may: []string{"pkg/tungsten/...", uuid, logrus}},
+	{dir: "pkg/tungsten/...", may: []string{"pkg/httpcall", "pkg/tungsten/...", uuid, logrus}},
 
 	{dir: "pkg/apis/...", may: []string{"pkg/apis/...", "k8s.io/api/...", "k8s.io/apimachinery/..."}},
 	{dir: "pkg/source", may: []string{"pkg/apis/...", "pkg/object", "pkg/version", "k8s.io/api/...", "k8s.io/apimachinery/...", policyAPI}},

@@ -1,4 +1,4 @@
-package openwrt
+package httpcall
 
 import (
 	"context"
@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestTransportError checks the messages for errors of the connection, each within one that quotes an answer.
-func TestTransportError(t *testing.T) {
+// TestSafe checks the messages for errors of the connection, each within one that quotes an answer.
+func TestSafe(t *testing.T) {
 	for _, tc := range []struct {
 		err  error
 		want string
@@ -32,9 +32,11 @@ func TestTransportError(t *testing.T) {
 		{context.Canceled, "context canceled"},
 		{context.DeadlineExceeded, "context deadline exceeded"},
 		{ErrTooLarge, "response too large"},
+		{ErrNotHTTP, "the response is not HTTP"},
+		{&dialError{&net.OpError{Op: "dial", Net: "tcp", Err: context.DeadlineExceeded}}, "connect: dial tcp: context deadline exceeded"},
 		{slow{}, "no response in time"},
 	} {
-		require.EqualError(t, transportError(fmt.Errorf("read \"test_key\": %w", tc.err)), tc.want)
+		require.EqualError(t, Safe(fmt.Errorf("read \"test_key\": %w", tc.err)), tc.want)
 	}
 }
 
