@@ -24,7 +24,8 @@
 //     document declares now, since any of them may be the one meant. So does a file that no longer declares anything:
 //     empty, blank, comments, null, a list without items.
 //   - A file that contains less than before, by size, last line break or declared objects, may be only half written: the
-//     version before stays until the file has not changed for half a second.
+//     version before stays until the file has not changed for half a second. So may one of more than 4 KiB whose last document
+//     changed.
 //   - A file is UTF-8, or UTF-16 with a byte order mark. One in any other encoding cannot be read that far either.
 //   - A file or directory that cannot be read retains everything it declared before.
 //   - If two documents declare one object, the one in force stays in force; at the start the first by path.

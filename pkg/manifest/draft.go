@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"errors"
 	"time"
@@ -13,6 +14,8 @@ const (
 	draftQuiet = 500 * time.Millisecond
 	// draftLong is how long a file may keep changing before that is a problem.
 	draftLong = 10 * time.Second
+	// draftWhole is how long a file is, in bytes, that programs write in one piece: the least buffer in use.
+	draftWhole = 4096
 )
 
 // errDraft is the problem of a file that keeps changing.
@@ -44,9 +47,10 @@ func (d drafts) postpone(path string, old, is *manifest, now time.Time) bool {
 }
 
 // mayBeCut reports whether m may be the beginning of a file that is being written: it is shorter than the version before,
-// no longer ends with a line break, or no longer declares everything.
+// no longer ends with a line break, no longer declares everything, or is written in pieces and ends with another document, which
+// may be the beginning of one.
 func (m *manifest) mayBeCut(old *manifest) bool {
-	if m.size < old.size || old.ended && !m.ended {
+	if m.size < old.size || old.ended && !m.ended || m.size > draftWhole && m.tail != old.tail {
 		return true
 	}
 	declared := make(map[object.Ref]bool, len(m.entries))
@@ -59,4 +63,9 @@ func (m *manifest) mayBeCut(old *manifest) bool {
 		}
 	}
 	return false
+}
+
+// tail returns the last document of a file, roughly: all of it if that is not YAML in UTF-8.
+func tail(content []byte) []byte {
+	return content[max(0, bytes.LastIndex(content, []byte("\n---"))):]
 }

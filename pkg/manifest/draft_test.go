@@ -64,3 +64,34 @@ func TestSlowlyWrittenFile(t *testing.T) {
 		require.Empty(t, d.Problems())
 	})
 }
+
+// TestSlowlyWrittenLastDocument reads a file while its last document is written: the file is longer than before and declares all
+// that it did, but that object is not complete.
+func TestSlowlyWrittenLastDocument(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		d := NewDirectory(dir, Options{}, quiet())
+		read := func() { d.read(func(string) {}, true) }
+		more := "# " + strings.Repeat("x", draftWhole) + "\n"
+		write(t, dir, "a.yaml", pod("a", "v1")+pod("b", "v1"))
+		read()
+		write(t, dir, "a.yaml", more+pod("a", "v2")+pod("b", "v2"))
+		read()
+		require.Equal(t, []string{"a v1", "b v1"}, pods(d), "of b there may be more to come")
+		time.Sleep(draftQuiet)
+		read()
+		require.Equal(t, []string{"a v2", "b v2"}, pods(d))
+
+		write(t, dir, "a.yaml", more+pod("a", "v3")+pod("b", "v2"))
+		read()
+		require.Equal(t, []string{"a v3", "b v2"}, pods(d), "it ends as before: it is whole")
+		write(t, dir, "a.yaml", pod("a", "v3")+pod("b", "v2")+pod("c", "v1"))
+		time.Sleep(draftQuiet)
+		read()
+		time.Sleep(draftQuiet)
+		read()
+		write(t, dir, "a.yaml", pod("a", "v3")+pod("b", "v2")+pod("c", "v1")+pod("d", "v1"))
+		read()
+		require.Equal(t, []string{"a v3", "b v2", "c v1", "d v1"}, pods(d), "a short file is written in one piece")
+	})
+}

@@ -32,10 +32,11 @@ type manifest struct {
 	sum       [sha256.Size]byte
 	entries   []entry
 	faults    []object.Problem
-	opaque    bool           // the file declares nothing, or part of it does not even identify its object
-	size      int            // of the content, in bytes
-	ended     bool           // the content ends with a line break
-	foreign   map[string]int // objects of kinds that sources do not deliver, by kind
+	opaque    bool              // the file declares nothing, or part of it does not even identify its object
+	size      int               // of the content, in bytes
+	ended     bool              // the content ends with a line break
+	tail      [sha256.Size]byte // of the last document
+	foreign   map[string]int    // objects of kinds that sources do not deliver, by kind
 	workloads []*workload.Workload
 	bare      map[object.Ref]bool // pods whose status is not given
 	own       bool                // it has documents of netloom itself, such as expectations
@@ -58,7 +59,8 @@ const maxNesting = 8
 // parseManifest reads a file's content, of the kinds that opts select.
 func parseManifest(path string, content []byte, opts Options) *manifest {
 	m := &manifest{
-		path: path, sum: sha256.Sum256(content), size: len(content), ended: bytes.HasSuffix(content, []byte("\n")), foreign: map[string]int{}, bare: map[object.Ref]bool{},
+		path: path, sum: sha256.Sum256(content), size: len(content), ended: bytes.HasSuffix(content, []byte("\n")), tail: sha256.Sum256(tail(content)),
+		foreign: map[string]int{}, bare: map[object.Ref]bool{},
 	}
 	text, err := decodeText(content)
 	if err != nil {
