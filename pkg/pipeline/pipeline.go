@@ -230,7 +230,7 @@ func (p *Pipeline) unreported(refs []object.Ref, synced bool) []object.Ref {
 		return refs
 	}
 	for _, ref := range refs {
-		if _, ok := p.source.Get(ref); ok || p.latest != nil {
+		if _, ok := source.Hold(p.source, ref); ok || p.latest != nil {
 			p.undelivered[ref] = true
 		} else {
 			delete(p.undelivered, ref) // it came and went before the first snapshot

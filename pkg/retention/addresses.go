@@ -5,20 +5,21 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/netloom/netloom/pkg/object"
+	"github.com/netloom/netloom/pkg/source"
 )
 
 // addresses maps the addresses of kept pods to the pods. If another pod has the address, the pod it belonged to is gone,
 // and nothing may be allowed for its sake.
 type addresses map[string]object.Ref
 
-func (a addresses) add(ref object.Ref, o runtime.Object) {
-	for _, ip := range addressesOf(o) {
+func (a addresses) add(ref object.Ref, o source.Held) {
+	for _, ip := range addressesOf(o.Object()) {
 		a[ip] = ref
 	}
 }
 
-func (a addresses) remove(ref object.Ref, o runtime.Object) {
-	for _, ip := range addressesOf(o) {
+func (a addresses) remove(ref object.Ref, o source.Held) {
+	for _, ip := range addressesOf(o.Object()) {
 		if a[ip] == ref {
 			delete(a, ip)
 		}
@@ -26,12 +27,12 @@ func (a addresses) remove(ref object.Ref, o runtime.Object) {
 }
 
 // sharing removes and returns the other kept pods that have an address of a pod.
-func (a addresses) sharing(ref object.Ref, o runtime.Object) []object.Ref {
+func (a addresses) sharing(ref object.Ref, o source.Held) []object.Ref {
 	if len(a) == 0 {
 		return nil
 	}
 	var out []object.Ref
-	for _, ip := range addressesOf(o) {
+	for _, ip := range addressesOf(o.Object()) {
 		if other, ok := a[ip]; ok && other != ref {
 			out = append(out, other)
 			delete(a, ip)

@@ -48,7 +48,7 @@ type Object struct {
 // The objects are shared and are not changed.
 type Ledger struct {
 	opts     Options
-	known    map[object.Ref]runtime.Object // in force, including those that are kept
+	known    map[object.Ref]source.Held // in force, including those that are kept
 	kept     map[object.Ref]time.Time
 	missing  map[object.Ref]bool // in force, missing, and not judged yet
 	tallies  map[string]*tally
@@ -65,13 +65,13 @@ func NewLedger(opts Options) *Ledger {
 		opts.Window = DefaultWindow
 	}
 	return &Ledger{
-		opts: opts, known: map[object.Ref]runtime.Object{}, kept: map[object.Ref]time.Time{}, tallies: map[string]*tally{},
+		opts: opts, known: map[object.Ref]source.Held{}, kept: map[object.Ref]time.Time{}, tallies: map[string]*tally{},
 		missing: map[object.Ref]bool{}, gone: map[string]time.Time{}, keptPods: addresses{},
 	}
 }
 
 // Get is the object in force under ref, even if it is only kept.
-func (l *Ledger) Get(ref object.Ref) (runtime.Object, bool) {
+func (l *Ledger) Get(ref object.Ref) (source.Held, bool) {
 	o, ok := l.known[ref]
 	return o, ok
 }
@@ -80,7 +80,7 @@ func (l *Ledger) Get(ref object.Ref) (runtime.Object, bool) {
 func (l *Ledger) Kept() []Object {
 	out := make([]Object, 0, len(l.kept))
 	for ref, since := range l.kept {
-		out = append(out, Object{Ref: ref, Object: l.known[ref], Since: since})
+		out = append(out, Object{Ref: ref, Object: l.known[ref].Object(), Since: since})
 	}
 	slices.SortFunc(out, func(a, b Object) int { return a.Ref.Compare(b.Ref) })
 	return out
@@ -89,9 +89,9 @@ func (l *Ledger) Kept() []Object {
 // Take applies changes at a time, given what exists now, and returns what changed for the readers of the ledger: the
 // changes, and the objects that are no longer in force because of them or because they are missing. While a source lists
 // its objects for the first time nothing is missing yet: judge is false.
-func (l *Ledger) Take(now time.Time, changes []source.Change, get func(object.Ref) (runtime.Object, bool), judge bool) []object.Ref {
+func (l *Ledger) Take(now time.Time, changes []source.Change, get func(object.Ref) (source.Held, bool), judge bool) []object.Ref {
 	refs := make([]object.Ref, 0, len(changes))
-	there := make(map[object.Ref]runtime.Object, len(changes))
+	there := make(map[object.Ref]source.Held, len(changes))
 	for _, c := range changes {
 		refs = append(refs, c.Ref)
 		if o, ok := get(c.Ref); ok {
@@ -188,7 +188,7 @@ func (l *Ledger) removeReplaced() []object.Ref {
 }
 
 // put adds an object that exists, and returns the pods that are removed because of it.
-func (l *Ledger) put(ref object.Ref, o runtime.Object) []object.Ref {
+func (l *Ledger) put(ref object.Ref, o source.Held) []object.Ref {
 	t := l.tally(ref.Kind)
 	if _, known := l.known[ref]; !known {
 		t.present++

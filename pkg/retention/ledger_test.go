@@ -59,9 +59,9 @@ func made(r object.Ref) runtime.Object {
 }
 
 func (s *stage) take(changes ...source.Change) []object.Ref {
-	return s.ledger.Take(s.now, changes, func(r object.Ref) (runtime.Object, bool) {
+	return s.ledger.Take(s.now, changes, func(r object.Ref) (source.Held, bool) {
 		o, ok := s.there[r]
-		return o, ok
+		return source.Typed(o), ok
 	}, true)
 }
 
@@ -365,7 +365,7 @@ func TestAPodWhoseAddressAnotherHasIsNotKept(t *testing.T) {
 func TestNothingIsMissingBeforeTheSourceHasSynced(t *testing.T) {
 	s := newStage(t, retention.Options{})
 	s.put(policies(0, 10)...)
-	s.ledger.Take(s.now, s.gone(false, policies(0, 10)...), func(object.Ref) (runtime.Object, bool) { return nil, false }, false)
+	s.ledger.Take(s.now, s.gone(false, policies(0, 10)...), func(object.Ref) (source.Held, bool) { return nil, false }, false)
 	require.Zero(t, s.inForce(policies(0, 10)...))
 }
 

@@ -20,7 +20,10 @@ type Source struct {
 	released map[object.Ref]bool // by Approve or Forget, and not taken yet
 }
 
-var _ source.Source = (*Source)(nil)
+var (
+	_ source.Source = (*Source)(nil)
+	_ source.Holder = (*Source)(nil)
+)
 
 // NewSource makes a source with the objects of inner that keeps missing objects according to opts.
 func NewSource(inner source.Source, opts Options) *Source {
@@ -37,7 +40,7 @@ func (s *Source) Drain() []object.Ref {
 		changes = append(changes, source.Change{Ref: ref, Deleted: true})
 	}
 	clear(s.released)
-	return s.ledger.Take(time.Now(), changes, s.Source.Get, synced)
+	return s.ledger.Take(time.Now(), changes, func(ref object.Ref) (source.Held, bool) { return source.Hold(s.Source, ref) }, synced)
 }
 
 // Changes is Drain. Objects that are gone were deleted, or their removal is allowed.
@@ -56,6 +59,22 @@ func (s *Source) Get(ref object.Ref) (runtime.Object, bool) {
 	if o, ok := s.Source.Get(ref); ok {
 		return o, true
 	}
+	o, ok := s.inForce(ref)
+	if !ok {
+		return nil, false
+	}
+	return o.Object(), true
+}
+
+// Hold implements source.Holder.
+func (s *Source) Hold(ref object.Ref) (source.Held, bool) {
+	if o, ok := source.Hold(s.Source, ref); ok {
+		return o, true
+	}
+	return s.inForce(ref)
+}
+
+func (s *Source) inForce(ref object.Ref) (source.Held, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.ledger.Get(ref)

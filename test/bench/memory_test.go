@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/netloom/netloom/pkg/pipeline"
+	"github.com/netloom/netloom/pkg/retention"
 	"github.com/netloom/netloom/pkg/source/kube"
 	"github.com/netloom/netloom/pkg/source/sourcetest"
 	"github.com/netloom/netloom/test/oracle"
@@ -109,7 +110,7 @@ func footprint(tb testing.TB, c *oracle.Cluster) uint64 {
 	quiet := logrus.New()
 	quiet.SetOutput(io.Discard)
 	src := kube.New(client, kube.Options{}, quiet)
-	p := pipeline.New(src, translator.Options{}, quiet)
+	p := pipeline.New(retention.NewSource(src, retention.Options{}), translator.Options{}, quiet) // as the daemon does
 	ctx, cancel := context.WithCancel(tb.Context())
 	done := make(chan error, 1)
 	go func() { done <- src.Run(ctx) }()

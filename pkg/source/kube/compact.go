@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
@@ -165,6 +166,9 @@ func (p *compactPod) expand() source.Object {
 	}
 	return out
 }
+
+// Object implements source.Held.
+func (p *compactPod) Object() runtime.Object { return p.expand() }
 
 // expanded returns what is kept of an object in its type; false for anything else.
 func expanded(kept any) (source.Object, bool) {

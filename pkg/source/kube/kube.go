@@ -292,9 +292,18 @@ func (k *Source) Synced() bool {
 
 // Get returns the object of that name as last delivered by the API.
 func (k *Source) Get(ref object.Ref) (runtime.Object, bool) {
+	o, ok := k.Hold(ref)
+	if !ok {
+		return nil, false
+	}
+	return o.Object(), true
+}
+
+// Hold implements source.Holder.
+func (k *Source) Hold(ref object.Ref) (source.Held, bool) {
 	if ref.Kind == object.KindEndpointSlice && !k.uses(ref.Kind) {
 		if s, ok := k.adapter.get(ref); ok {
-			return s, true
+			return source.Typed(s), true
 		}
 		return nil, false
 	}
@@ -309,8 +318,11 @@ func (k *Source) Get(ref object.Ref) (runtime.Object, bool) {
 	if _, unknown := o.(*metav1.PartialObjectMetadata); unknown && !r.Metadata {
 		return nil, false
 	}
-	typed, ok := expanded(o)
-	return typed, ok
+	if p, ok := o.(*compactPod); ok {
+		return p, true
+	}
+	typed, ok := o.(source.Object)
+	return source.Typed(typed), ok
 }
 
 // Problems lists the resources that cannot be watched at present, and the objects that do not fit their type.
