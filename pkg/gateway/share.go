@@ -15,9 +15,10 @@ type shared struct {
 	ending map[*exchange]context.CancelFunc
 }
 
-// share serves the request from the cache of the cluster, and reports whether it could.
+// share serves the request from the cache of the cluster, and reports whether it could. The cache asks any API server, so
+// requests of a policy that selects some of them are not shared.
 func (g *Gateway) share(x *exchange) bool {
-	if x.tenant.cache == nil {
+	if x.tenant.cache == nil || x.route.Subset {
 		return false
 	}
 	ctx, cancel := context.WithCancel(x.r.Context())

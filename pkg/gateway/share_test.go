@@ -27,6 +27,19 @@ func podsOf(s *apiServer) func(w http.ResponseWriter, r *http.Request) bool {
 	}
 }
 
+// TestASubsetIsNotShared has a policy that says which API servers serve its requests.
+func TestASubsetIsNotShared(t *testing.T) {
+	r, server, ca, ann := one(t, func(o *gateway.Options) { o.SharedWatches = true })
+	server.change(func() { server.may["ann pods "], server.objects = true, podsOf(server) })
+	const all = "https://a.example/api/v1/pods?resourceVersion=0"
+	require.Contains(t, r.ask(ann, http.MethodGet, all).body, "PodList", "the gateway's own list")
+	o := cluster("a.example", ca, server)
+	o.Spec.DispatchPolicies[0].UpstreamSubset = []string{server.URL}
+	r.serve(o)
+	require.Equal(t, "answer", r.ask(ann, http.MethodGet, all).body)
+	require.Equal(t, "ann", server.request().Header.Get("Impersonate-User"))
+}
+
 func TestWatchesAreShared(t *testing.T) {
 	const all = "https://a.example/api/v1/pods"
 	registry := prometheus.NewRegistry()

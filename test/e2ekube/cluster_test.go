@@ -56,6 +56,12 @@ func TestClusterToPlayWith(t *testing.T) {
 		return err == nil && len(statuses.Items) >= len(policies.Items)
 	})
 
+	probe := exec.CommandContext(t.Context(), netloom, "probe", "--server", "auto", "shop/web-0->shop/api-0:tcp/api")
+	probe.Env = append(os.Environ(), "KUBECONFIG="+said[1])
+	answer, err := probe.CombinedOutput()
+	require.NoError(t, err, string(answer))
+	require.Contains(t, string(answer), "allow")
+
 	said = regexp.MustCompile(`OVN_NB_DB=(\S+)`).FindStringSubmatch(p.Tail(100))
 	require.Len(t, said, 2)
 	list := exec.CommandContext(t.Context(), "ovn-nbctl", "--timeout=10", "--bare", "--columns=name", "find", "Port_Group", `external_ids:"netloom.io/owner"=netloom`)

@@ -37,8 +37,6 @@ type gatewayRig struct {
 
 func startGateway(t *testing.T) *gatewayRig {
 	t.Helper()
-	program, err := buildOnce()
-	require.NoError(t, err)
 	g := &gatewayRig{t: t, labs: map[string]*kubelab.Lab{"a.example": startKube(t), "b.example": startKube(t)}, dir: t.TempDir()}
 	role, err := os.ReadFile(root + "/deploy/gateway/upstream-role.yaml")
 	require.NoError(t, err)
@@ -56,24 +54,40 @@ kind: ClusterRoleBinding
 metadata: {name: gateway}
 roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: netloom-gateway}
 subjects: [{kind: ServiceAccount, name: gateway, namespace: gateway}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: gateway-shared-watches}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: netloom-gateway-shared-watches}
+subjects: [{kind: ServiceAccount, name: gateway, namespace: gateway}]
 `)
 		g.write(name, lab.Token("gateway", "gateway"))
 	}
-	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	require.NoError(t, err)
+	g.start()
+	return g
+}
+
+// start runs netloom gateway until the test ends.
+func (g *gatewayRig) start(flags ...string) {
+	g.t.Helper()
+	program, err := buildOnce()
+	require.NoError(g.t, err)
+	listener, err := new(net.ListenConfig).Listen(g.t.Context(), "tcp", "127.0.0.1:0")
+	require.NoError(g.t, err)
 	g.port = listener.Addr().(*net.TCPAddr).Port
-	require.NoError(t, listener.Close())
+	require.NoError(g.t, listener.Close())
 	files := filepath.Dir(g.labs["a.example"].Config().CAFile)
-	g.process = ovnlab.Spawn(t, filepath.Join(t.TempDir(), "gateway.log"), os.Environ(), program, "gateway", "--clusters", g.dir,
-		"--listen", fmt.Sprintf("127.0.0.1:%d", g.port), "--metrics-listen=", "--shutdown-delay=0s", "--shutdown-spread=1s",
-		"--tls-cert", filepath.Join(files, "server.crt"), "--tls-key", filepath.Join(files, "server.key"))
+	g.process = ovnlab.Spawn(g.t, filepath.Join(g.t.TempDir(), "gateway.log"), os.Environ(), append([]string{
+		program, "gateway", "--clusters", g.dir, "--listen", fmt.Sprintf("127.0.0.1:%d", g.port), "--metrics-listen=",
+		"--shutdown-delay=0s", "--shutdown-spread=1s",
+		"--tls-cert", filepath.Join(files, "server.crt"), "--tls-key", filepath.Join(files, "server.key"),
+	}, flags...)...)
 	for name := range g.labs {
-		ovnlab.Eventually(t, patience, name+" is served", func() bool {
+		ovnlab.Eventually(g.t, patience, name+" is served", func() bool {
 			_, err := g.client(name, nil).Discovery().ServerVersion()
 			return err == nil
 		})
 	}
-	return g
 }
 
 // write describes a cluster in a file.
@@ -82,6 +96,7 @@ func (g *gatewayRig) write(name, token string) {
 	config := g.labs[name].Config()
 	ca, err := os.ReadFile(config.CAFile)
 	require.NoError(g.t, err)
+	names := map[string]string{"a.example": "localhost"} // for clients that cannot be told where a.example is
 	pem := base64.StdEncoding.EncodeToString(ca)
 	require.NoError(g.t, os.WriteFile(filepath.Join(g.dir, name+".yaml"), []byte(`apiVersion: proxy.kubegateway.io/v1alpha1
 kind: UpstreamCluster
@@ -89,7 +104,7 @@ metadata: {name: `+name+`}
 spec:
   servers: [{endpoint: "`+config.Host+`"}]
   clientConfig: {bearerToken: `+token+`, caData: `+pem+`, qps: 1000}
-  secureServing: {clientCAData: `+pem+`}
+  secureServing: {clientCAData: `+pem+`, serverNames: [`+names[name]+`]}
   dispatchPolicies: [{rules: [{verbs: ["*"], apiGroups: ["*"], resources: ["*"]}, {verbs: ["*"], nonResourceURLs: ["*"]}]}]
 `), 0o600))
 }
@@ -225,6 +240,7 @@ func TestGateway(t *testing.T) {
 		_, err = g.client("a.example", withToken(web)).CoreV1().ConfigMaps("default").List(t.Context(), metav1.ListOptions{})
 		require.True(t, apierrors.IsForbidden(err), "%v", err)
 	})
+	t.Run("exec, attach and port-forward", func(t *testing.T) { testStreams(t, g, web) })
 	t.Run("a file with faults and new credentials change nothing for clients", func(t *testing.T) {
 		path := filepath.Join(g.dir, "a.example.yaml")
 		require.NoError(t, os.WriteFile(path, []byte("{"), 0o600))
@@ -244,4 +260,5 @@ func TestGateway(t *testing.T) {
 		<-g.process.Exited()
 		require.Zero(t, g.process.ExitCode(), g.process.Tail(30))
 	})
+	t.Run("another gateway shares watches", func(t *testing.T) { testSharedWatches(t, g, web) })
 }

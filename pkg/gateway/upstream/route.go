@@ -13,6 +13,7 @@ type Route struct {
 	Schema  string // name of the flow control schema; "" if there is none
 	Limiter *flow.Limiter
 	Log     bool // the access log is on
+	Subset  bool // only some of the API servers serve it
 
 	pool  *pool
 	count func(Event)
@@ -38,7 +39,7 @@ func (c *Cluster) route(s *state, i int) *Route {
 				of = append(of, e)
 			}
 		}
-		r.pool = newPool(of)
+		r.pool, r.Subset = newPool(of), true
 	}
 	return r
 }

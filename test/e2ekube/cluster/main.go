@@ -3,8 +3,8 @@
 // Command cluster runs a Kubernetes API server with its controllers, an OVN control plane, the examples and netloom as
 // deploy/ installs it, all on loopback, until it is stopped; then it removes everything. `make cluster` runs it.
 //
-// There is no kubelet: the pods of the examples have the addresses given there, and pods that a user adds have none until
-// the user sets their status and adds a logical port.
+// No kubelet starts pods: the pods of the examples have the addresses given there, and pods that a user adds have none until
+// the user sets their status and adds a logical port. A port of netloom's pod can be forwarded.
 package main
 
 import (

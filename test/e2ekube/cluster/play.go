@@ -31,10 +31,10 @@ const namespace = "netloom-system"
 
 // play is a cluster for experiments.
 type play struct {
-	kube              *kubelab.Lab
-	ovn               *ovnlab.Lab
-	kubeconfig        string
-	http, debug, page string // addresses of netloom
+	kube       *kubelab.Lab
+	ovn        *ovnlab.Lab
+	kubeconfig string
+	http, page string // addresses of netloom
 }
 
 // raise starts everything.
@@ -44,7 +44,7 @@ func raise(s *stage, opts settings) *play {
 	pods := p.examples(s)
 	p.ovn.Install(network(s, pods))
 	p.define(s)
-	p.http, p.debug, p.page = freeAddress(s), freeAddress(s), freeAddress(s)
+	p.http, p.page = freeAddress(s), freeAddress(s)
 	p.install(s, opts)
 	return p
 }
@@ -170,7 +170,9 @@ func (p *play) install(s *stage, opts settings) {
 	if err != nil {
 		s.Fatal(err)
 	}
-	p.kube.RunPod(namespace, "netloom", &d.Spec.Template.Spec, opts.netloom, p.http, "NETLOOM_LISTEN="+p.http, "NETLOOM_DEBUG_LISTEN="+p.debug).AwaitReady()
+	pod := p.kube.RunPod(namespace, "netloom", &d.Spec.Template.Spec, opts.netloom, p.http, "NETLOOM_LISTEN="+p.http)
+	pod.AwaitReady()
+	p.kube.StartKubelet("kubelet").AdoptRun(pod, namespace, d.Spec.Selector)
 }
 
 func freeAddress(s *stage) string {
@@ -191,10 +193,10 @@ func (p *play) print(out io.Writer) {
 
   kubectl get networkpolicies,policystatuses -A
   ovn-nbctl list ACL
-  bin/netloom probe --server http://%s 'shop/web-0->shop/api-0:tcp/api'
+  bin/netloom probe --server auto 'shop/web-0->shop/api-0:tcp/api'
   http://%s/          what can reach what, and why
   http://%s/readyz
 
 Ctrl-C takes it down.
-`, p.kubeconfig, p.ovn.NBUnix(), p.ovn.SBUnix(), p.debug, p.page, p.http)
+`, p.kubeconfig, p.ovn.NBUnix(), p.ovn.SBUnix(), p.page, p.http)
 }

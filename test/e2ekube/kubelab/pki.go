@@ -102,10 +102,12 @@ func makeFiles(dir string) error {
 		return err
 	}
 	for name, subject := range map[string]pkix.Name{
-		"server":  {CommonName: "kube-apiserver"},
-		"etcd":    {CommonName: "etcd"},
-		"admin":   {CommonName: "admin", Organization: []string{"system:masters"}},
-		"manager": {CommonName: "system:kube-controller-manager"},
+		"server":         {CommonName: "kube-apiserver"},
+		"etcd":           {CommonName: "etcd"},
+		"admin":          {CommonName: "admin", Organization: []string{"system:masters"}},
+		"manager":        {CommonName: "system:kube-controller-manager"},
+		"kubelet":        {CommonName: "kubelet"},
+		"kubelet-client": {CommonName: "kube-apiserver-kubelet-client"},
 	} {
 		if err := a.issue(name, subject); err != nil {
 			return err
