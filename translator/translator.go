@@ -8,6 +8,7 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	mcsv1alpha1 "sigs.k8s.io/mcs-api/pkg/apis/v1alpha1"
 	policyv1alpha1 "sigs.k8s.io/network-policy-api/apis/v1alpha1"
 	"sigs.k8s.io/network-policy-api/apis/v1alpha2"
 
@@ -117,12 +118,14 @@ func (t *Translator) Put(o any) error {
 	case *corev1.Service:
 		t.services.Put(o)
 		t.sdwan.PutService(o)
+	case *mcsv1alpha1.ServiceImport:
+		t.services.PutImport(o)
 	case *discoveryv1.EndpointSlice:
 		t.services.PutSlice(o)
 	default:
 		if !t.sdwan.Put(o) {
-			return fmt.Errorf("%T is not translated: expected a Pod, Namespace, Node, Service, EndpointSlice, NetworkPolicy, "+
-				"a cluster-wide policy or a resource of %s", o, v1alpha1.GroupVersion)
+			return fmt.Errorf("%T is not translated: expected a Pod, Namespace, Node, Service, ServiceImport, EndpointSlice, "+
+				"NetworkPolicy, a cluster-wide policy or a resource of %s", o, v1alpha1.GroupVersion)
 		}
 	}
 	return nil
@@ -145,6 +148,8 @@ func (t *Translator) Remove(kind, namespace, name string) {
 	case object.KindService:
 		t.services.Remove(ref)
 		t.sdwan.RemoveService(ref)
+	case object.KindServiceImport:
+		t.services.Remove(ref)
 	case object.KindEndpointSlice:
 		t.services.RemoveSlice(ref)
 	case object.KindNetworkPolicy, object.KindClusterNetworkPolicy, object.KindAdminNetworkPolicy,

@@ -43,7 +43,7 @@ func clusterPolicyAPI(t *testing.T, objects ...*unstructured.Unstructured) *dyna
 	t.Helper()
 	kinds := map[schema.GroupVersionResource]string{}
 	for _, r := range source.Resources() {
-		if object.IsClusterPolicy(r.Kind) {
+		if r.Custom && !r.SDWAN {
 			kinds[r.GroupVersionResource()] = r.Kind + "List"
 		}
 	}

@@ -21,7 +21,7 @@ func (d *Daemon) loopOptions() reconcile.Options {
 		return known
 	}
 	opts.Unlisted = func(kind string) bool {
-		return d.unlisted != nil && object.IsClusterPolicy(kind) && d.unlisted(kind)
+		return d.unlisted != nil && (object.IsClusterPolicy(kind) || kind == object.KindServiceImport) && d.unlisted(kind)
 	}
 	opts.Unreadable = func() bool { return pipeline.Unreadable(d.pipeline.Problems()) }
 	return opts

@@ -11,6 +11,7 @@ import (
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	mcs "sigs.k8s.io/mcs-api/config/crd"
 	policyv1alpha1 "sigs.k8s.io/network-policy-api/apis/v1alpha1"
 
 	"github.com/netloom/netloom/deploy/crds"
@@ -65,7 +66,7 @@ func validateCustom(namespaced bool) func(source.Object) field.ErrorList {
 // definitions are the schemas by which an API server admits objects that a CRD defines. They are read once, when the first
 // object is validated.
 var definitions = sync.OnceValues(func() (map[string]*crdschema.Definition, error) {
-	all := map[string]*crdschema.Definition{}
+	texts := [][]byte{mcs.ServiceImportCRD}
 	for _, dir := range []embed.FS{crds.Definitions, clusterpolicy.Definitions, ovnkubernetes.Definitions} {
 		files, err := fs.Glob(dir, "*.yaml")
 		if err != nil {
@@ -76,12 +77,16 @@ var definitions = sync.OnceValues(func() (map[string]*crdschema.Definition, erro
 			if err != nil {
 				return nil, err
 			}
-			d, err := crdschema.Parse(text)
-			if err != nil {
-				return nil, err
-			}
-			all[d.Kind] = d
+			texts = append(texts, text)
 		}
+	}
+	all := map[string]*crdschema.Definition{}
+	for _, text := range texts {
+		d, err := crdschema.Parse(text)
+		if err != nil {
+			return nil, err
+		}
+		all[d.Kind] = d
 	}
 	return all, nil
 })

@@ -13,6 +13,7 @@ const (
 	KindNode                       = "Node"
 	KindPod                        = "Pod"
 	KindService                    = "Service"
+	KindServiceImport              = "ServiceImport" // of the Multi-Cluster Services API
 )
 
 // IsClusterPolicy reports whether a kind is one of the cluster-wide policies.

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	mcsv1alpha1 "sigs.k8s.io/mcs-api/pkg/apis/v1alpha1"
 	policyv1alpha1 "sigs.k8s.io/network-policy-api/apis/v1alpha1"
 	policyv1alpha2 "sigs.k8s.io/network-policy-api/apis/v1alpha2"
 
@@ -65,6 +66,9 @@ func Resources() []Resource {
 		row(object.KindEndpoints, corev1.SchemeGroupVersion, "endpoints", trimEndpoints),
 	}
 	rows = append(rows, clusterPolicies()...)
+	imports := row(object.KindServiceImport, schema.GroupVersion(mcsv1alpha1.GroupVersion), mcsv1alpha1.ServiceImportPluralName, trimImport)
+	imports.Custom = true
+	rows = append(rows, imports)
 	for _, r := range v1alpha1.Resources() {
 		rows = append(rows, Resource{
 			Kind: r.Kind, Version: v1alpha1.GroupVersion, Plural: r.Plural, Namespaced: true, SDWAN: true, Custom: true,

@@ -35,7 +35,7 @@ func (o *Options) Wants(kind string) bool {
 	if o.Kinds != nil && !slices.Contains(o.Kinds, given) {
 		return false
 	}
-	if o.NoServices && (given == object.KindService || given == object.KindEndpointSlice) {
+	if o.NoServices && slices.Contains([]string{object.KindService, object.KindServiceImport, object.KindEndpointSlice}, given) {
 		return false
 	}
 	if kind == object.KindEndpointSlice {

@@ -11,7 +11,8 @@ import (
 func shortNames() map[string]string {
 	return map[string]string{
 		"netpol": object.KindNetworkPolicy, "np": object.KindNetworkPolicy, "po": object.KindPod, "svc": object.KindService,
-		"ns": object.KindNamespace, "no": object.KindNode, "ep": object.KindEndpoints, "cnp": object.KindClusterNetworkPolicy,
+		"svcim": object.KindServiceImport,
+		"ns":    object.KindNamespace, "no": object.KindNode, "ep": object.KindEndpoints, "cnp": object.KindClusterNetworkPolicy,
 		"anp": object.KindAdminNetworkPolicy, "banp": object.KindBaselineAdminNetworkPolicy,
 	}
 }

@@ -8,6 +8,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	mcsv1alpha1 "sigs.k8s.io/mcs-api/pkg/apis/v1alpha1"
 
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
 )
@@ -153,6 +154,16 @@ func trimService(s *corev1.Service) {
 			TrafficDistribution: spec.TrafficDistribution,
 		},
 		Status: corev1.ServiceStatus{LoadBalancer: s.Status.LoadBalancer},
+	}
+}
+
+// trimImport also keeps the creation time, for the same reason.
+func trimImport(i *mcsv1alpha1.ServiceImport) {
+	meta := trimMeta(&i.ObjectMeta)
+	meta.CreationTimestamp = i.CreationTimestamp
+	*i = mcsv1alpha1.ServiceImport{ObjectMeta: meta, Spec: i.Spec}
+	for j := range i.Spec.Ports {
+		i.Spec.Ports[j].AppProtocol = nil
 	}
 }
 

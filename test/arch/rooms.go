@@ -8,10 +8,12 @@ const (
 	logrus = "github.com/sirupsen/logrus"
 	// policyAPI is the API of cluster-wide policies.
 	policyAPI = "sigs.k8s.io/network-policy-api/apis/..."
-	libovsdb  = "github.com/ovn-kubernetes/libovsdb/ovsdb"
-	uuid      = "github.com/google/uuid"
-	testify   = "github.com/stretchr/testify/..."
-	yaml      = "sigs.k8s.io/yaml"
+	// servicesAPI is the Multi-Cluster Services API.
+	servicesAPI = "sigs.k8s.io/mcs-api/pkg/apis/v1alpha1"
+	libovsdb    = "github.com/ovn-kubernetes/libovsdb/ovsdb"
+	uuid        = "github.com/google/uuid"
+	testify     = "github.com/stretchr/testify/..."
+	yaml        = "sigs.k8s.io/yaml"
 )
 
 // everything is the list of a room that may import whatever the doors allow.
@@ -40,7 +42,7 @@ var rooms = []room{
 	}},
 	{dir: "translator", pure: true, may: []string{
 		"labelcache", "pkg/intent", "pkg/object", "pkg/apis/...", "translator/...", "k8s.io/api/...", "k8s.io/apimachinery/...",
-		policyAPI,
+		policyAPI, servicesAPI,
 	}},
 	{dir: "translator/host", pure: true},
 	{dir: "translator/budget", pure: true},
@@ -56,7 +58,7 @@ var rooms = []room{
 	}},
 	{dir: "translator/service", pure: true, may: []string{
 		"pkg/intent", "pkg/object", "translator/budget", "translator/dirty", "translator/field", "translator/owner",
-		"k8s.io/api/...", "k8s.io/apimachinery/...",
+		"k8s.io/api/...", "k8s.io/apimachinery/...", servicesAPI,
 	}},
 	{dir: "translator/sdwan", pure: true, may: []string{
 		"labelcache", "pkg/intent", "pkg/object", "pkg/apis/...", "translator/dirty", "translator/field", "translator/host",
@@ -93,7 +95,9 @@ var rooms = []room{
 	{dir: "pkg/tungsten/...", may: []string{"pkg/httpcall", "pkg/tungsten/...", uuid, logrus}},
 
 	{dir: "pkg/apis/...", may: []string{"pkg/apis/...", "k8s.io/api/...", "k8s.io/apimachinery/..."}},
-	{dir: "pkg/source", may: []string{"pkg/apis/...", "pkg/object", "pkg/version", "k8s.io/api/...", "k8s.io/apimachinery/...", policyAPI}},
+	{dir: "pkg/source", may: []string{
+		"pkg/apis/...", "pkg/object", "pkg/version", "k8s.io/api/...", "k8s.io/apimachinery/...", policyAPI, servicesAPI,
+	}},
 	{dir: "pkg/source/kube", may: []string{
 		"pkg/apis/...", "pkg/cause", "pkg/object", "pkg/source", "k8s.io/api/...", "k8s.io/apimachinery/...", "k8s.io/client-go/...",
 		"github.com/go-logr/logr", logrus,
@@ -101,7 +105,7 @@ var rooms = []room{
 	{dir: "pkg/source/sourcetest", may: []string{"pkg/source", "k8s.io/api/...", "k8s.io/apimachinery/...", testify}},
 	{dir: "pkg/manifest", may: []string{
 		"pkg/apis/...", "pkg/crdschema", "pkg/manifest/workload", "pkg/object", "pkg/source", "deploy/crds", "k8s.io/api/...", "k8s.io/apimachinery/...", policyAPI,
-		"k8s.io/client-go/kubernetes/scheme", "sigs.k8s.io/json", yaml, "go.yaml.in/yaml/v3", "github.com/fsnotify/fsnotify", logrus,
+		"k8s.io/client-go/kubernetes/scheme", "sigs.k8s.io/json", "sigs.k8s.io/mcs-api/config/crd", yaml, "go.yaml.in/yaml/v3", "github.com/fsnotify/fsnotify", logrus,
 	}},
 	{dir: "pkg/manifest/workload", may: []string{"pkg/object", "k8s.io/api/...", "k8s.io/apimachinery/..."}},
 	{dir: "pkg/manifest/kustomization", may: []string{"sigs.k8s.io/kustomize/api/...", "sigs.k8s.io/kustomize/kyaml/filesys", yaml}},
@@ -237,7 +241,7 @@ var rooms = []room{
 	{dir: "pkg/daemon/...", may: everything},
 
 	{dir: "test/arch", tests: []string{testify}},
-	{dir: "test/oracle", may: []string{"k8s.io/api/...", "k8s.io/apimachinery/...", policyAPI}, tests: []string{testify, yaml}},
+	{dir: "test/oracle", may: []string{"k8s.io/api/...", "k8s.io/apimachinery/...", policyAPI, servicesAPI}, tests: []string{testify, yaml}},
 	{dir: "test/...", may: everything},
 }
 

@@ -18,6 +18,7 @@ require (
 	k8s.io/utils v0.0.0-20260210185600-b8788abfbbc2
 	sigs.k8s.io/kustomize/api v0.21.1
 	sigs.k8s.io/kustomize/kyaml v0.21.1
+	sigs.k8s.io/mcs-api v0.4.0
 	sigs.k8s.io/yaml v1.6.0
 )
 

@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	mcsv1alpha1 "sigs.k8s.io/mcs-api/pkg/apis/v1alpha1"
 	"sigs.k8s.io/network-policy-api/apis/v1alpha1"
 	"sigs.k8s.io/network-policy-api/apis/v1alpha2"
 )
@@ -24,6 +25,7 @@ type Cluster struct {
 
 	Services []*corev1.Service
 	Slices   []*discoveryv1.EndpointSlice
+	Imports  []*mcsv1alpha1.ServiceImport
 	// Endpoints apply to Services without slices.
 	Endpoints []*corev1.Endpoints //nolint:staticcheck // SA1019: clusters still have them.
 	// Answers are those of DNS, by names in lower case without a final dot. A name without an answer has no address.
@@ -107,6 +109,7 @@ func (c *Cluster) Freeze() *Frozen {
 		zones:      map[string]string{},
 		nodeList:   c.Nodes,
 		answers:    c.Answers,
+		imported:   map[*corev1.Service]bool{},
 	}
 	z.addPods(c.Pods, "")
 	z.addNamespaces(c.Namespaces, "")
@@ -121,6 +124,7 @@ func (c *Cluster) Freeze() *Frozen {
 	}
 	z.readClusterPolicies(c)
 	z.slices = slicesByService(c)
-	z.frontends = frontends(c)
+	z.addImported(c, z.slices)
+	z.frontends = frontends(c, z.allServices(c))
 	return z
 }

@@ -78,7 +78,7 @@ func (z *Frozen) endpoints(s *corev1.Service, p *corev1.ServicePort, v4 bool) []
 		family = discoveryv1.AddressTypeIPv4
 	}
 	var all []endpoint
-	for _, slice := range z.slices[s.Namespace+"/"+s.Name] {
+	for _, slice := range z.slices[z.slicesKey(s)] {
 		if slice.AddressType != family {
 			continue // of the other family, or names, which are ignored
 		}
@@ -89,6 +89,9 @@ func (z *Frozen) endpoints(s *corev1.Service, p *corev1.ServicePort, v4 bool) []
 			}
 			for j := range slice.Endpoints {
 				e, ok := endpointOf(&slice.Endpoints[j], number)
+				if z.isElsewhere(slice) {
+					e.node, e.forNodes, e.forZones = "", nil, nil
+				}
 				if s.Spec.PublishNotReadyAddresses {
 					e.ready, e.draining = true, false
 				}

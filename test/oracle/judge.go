@@ -26,8 +26,9 @@ type Frozen struct {
 	answers    map[string][]netip.Addr // of DNS
 
 	clusterPolicies []*clusterPolicy                        // in order
-	slices          map[string][]*discoveryv1.EndpointSlice // by namespace/name of their Service
+	slices          map[string][]*discoveryv1.EndpointSlice // by slicesKey of their Service
 	frontends       map[frontendKey]frontend
+	imported        map[*corev1.Service]bool // those that ServiceImports amount to
 }
 
 // rule is an ingress or egress rule: both have peers and ports.

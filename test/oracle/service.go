@@ -46,12 +46,12 @@ type frontend struct {
 	guarded bool   // the source ranges apply: it is a load balancer's IP, whatever else it is
 }
 
-// frontends finds the Service of each frontend. If several Services have the same one, the oldest wins. Networks are
+// frontends finds the Service of each frontend. If several Services have the same one, the first wins. Networks are
 // separate, except for cluster IPs and node ports: these are unique in the cluster.
-func frontends(c *Cluster) map[frontendKey]frontend {
+func frontends(c *Cluster, services []*corev1.Service) map[frontendKey]frontend {
 	all := map[frontendKey]frontend{}
 	elsewhere := map[frontendKey][]frontend{} // by the key without its network
-	for _, s := range slices.SortedFunc(slices.Values(c.Services), older) {
+	for _, s := range services {
 		if !served(s) {
 			continue
 		}

@@ -203,7 +203,7 @@ const kindEndpoints string = "Endpoints"
 
 // applied are the kinds that files may contain.
 func applied() []string {
-	return append(clusterWide(), object.KindNetworkPolicy, object.KindService, object.KindEndpointSlice, kindEndpoints)
+	return append(clusterWide(), object.KindNetworkPolicy, object.KindService, object.KindServiceImport, object.KindEndpointSlice, kindEndpoints)
 }
 
 // clusterWide are the kinds of policies without a namespace.
@@ -215,14 +215,14 @@ func clusterWide() []string {
 func (st *stage) remove(args []string) error {
 	kinds := map[string]string{
 		"policy": object.KindNetworkPolicy, "pod": object.KindPod, "namespace": object.KindNamespace, "node": object.KindNode,
-		"service": object.KindService, "slice": object.KindEndpointSlice, "cnp": object.KindClusterNetworkPolicy,
+		"service": object.KindService, "slice": object.KindEndpointSlice, "import": object.KindServiceImport, "cnp": object.KindClusterNetworkPolicy,
 		"anp": object.KindAdminNetworkPolicy, "banp": object.KindBaselineAdminNetworkPolicy,
 	}
 	if len(args) == 2 && args[0] == "endpoints" {
 		return st.removeEndpoints(args[1])
 	}
 	if len(args) != 2 || kinds[args[0]] == "" {
-		return fmt.Errorf("expected policy, cnp, anp, banp, pod, namespace, node, service, slice or endpoints and a name")
+		return fmt.Errorf("expected policy, cnp, anp, banp, pod, namespace, node, service, import, slice or endpoints and a name")
 	}
 	ref := object.Ref{Kind: kinds[args[0]], Name: args[1]}
 	if ns, name, ok := strings.Cut(args[1], "/"); ok {

@@ -15,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	mcsv1alpha1 "sigs.k8s.io/mcs-api/pkg/apis/v1alpha1"
 	"sigs.k8s.io/network-policy-api/apis/v1alpha1"
 	"sigs.k8s.io/network-policy-api/apis/v1alpha2"
 	"sigs.k8s.io/yaml"
@@ -224,6 +225,8 @@ func (p *process) cluster(t *testing.T) *oracle.Frozen {
 			c.BaselinePolicies = append(c.BaselinePolicies, o)
 		case *corev1.Service:
 			c.Services = append(c.Services, o)
+		case *mcsv1alpha1.ServiceImport:
+			c.Imports = append(c.Imports, o)
 		case *discoveryv1.EndpointSlice:
 			// The oracle reads Endpoints by itself.
 			if !strings.HasPrefix(o.Name, "endpoints/") {

@@ -168,7 +168,7 @@ func (r *run) expectedSkips() []string {
 func serves(moments []*moment) bool {
 	for _, m := range moments {
 		for ref := range m.objects {
-			if ref.Kind == object.KindService {
+			if ref.Kind == object.KindService || ref.Kind == object.KindServiceImport {
 				return true
 			}
 		}

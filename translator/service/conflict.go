@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"net/netip"
 	"slices"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -36,9 +37,10 @@ type owners struct {
 func newOwners() owners { return owners{owner.NewTable[place](olderFirst)} }
 
 // olderFirst puts the older of two services first: it owns what both ask for. One whose age is unknown is younger than any;
-// of equals, the first by name.
+// of equals, the first by name. A Service always comes before a ServiceImport: the API server gives each of its addresses to
+// only one Service.
 func olderFirst(s, o *service) int {
-	return cmp.Or(owner.CompareAge(s.created, o.created), s.ref.Compare(o.ref))
+	return cmp.Or(strings.Compare(s.ref.Kind, o.ref.Kind), owner.CompareAge(s.created, o.created), s.ref.Compare(o.ref))
 }
 
 // replace has s ask for the places of s.wanted instead of those of was, with this creation time. It returns the others
@@ -137,7 +139,7 @@ func (c owners) settle(s *service) (*intent.LoadBalancer, []object.Problem) {
 		case first == s && !intact:
 			won = append(won, *f)
 		}
-		if first == s {
+		if first == s || first.isDerivedFrom(s) {
 			continue
 		}
 		field, what := f.Path, f.String()

@@ -49,7 +49,7 @@ type translation struct {
 func (t *Table) frontends(s *service) translation {
 	o := s.object
 	tr := translation{
-		Faults: field.Faults{Of: t.source.Origin(object.KindService, o)}, Table: t, service: s, object: o,
+		Faults: field.Faults{Of: t.source.Origin(s.ref.Kind, o)}, Table: t, service: s, object: o,
 		pools: map[pool][]intent.Backend{}, account: t.budget.Open(),
 	}
 	_, others := o.Labels[proxyName]
@@ -83,7 +83,10 @@ func (s *translation) reserve(because error) {
 // all one that waits for an address.
 func (s *translation) readClusterIPs() {
 	path, texts := "spec.clusterIPs[%d]", s.object.Spec.ClusterIPs
-	if len(texts) == 0 {
+	switch {
+	case s.service.ref.Kind == object.KindServiceImport:
+		path = "spec.ips[%d]"
+	case len(texts) == 0:
 		path, texts = "spec.clusterIP", []string{s.object.Spec.ClusterIP}
 	}
 	for i, text := range texts {
@@ -187,7 +190,14 @@ func hasNodePorts(t corev1.ServiceType) bool {
 }
 
 func (s *translation) checkType() {
-	switch t := s.object.Spec.Type; t {
+	t := s.object.Spec.Type
+	if s.service.ref.Kind == object.KindServiceImport {
+		if t != "" {
+			s.Add("spec.type", "%q: expected ClusterSetIP or Headless; ClusterSetIP is used", t)
+		}
+		return
+	}
+	switch t {
 	case "", corev1.ServiceTypeClusterIP, corev1.ServiceTypeNodePort, corev1.ServiceTypeLoadBalancer,
 		corev1.ServiceTypeExternalName:
 	default:

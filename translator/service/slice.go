@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	mcsv1alpha1 "sigs.k8s.io/mcs-api/pkg/apis/v1alpha1"
 
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
@@ -16,10 +17,10 @@ import (
 	"github.com/netloom/netloom/translator/field"
 )
 
-// endpointSlice is the backends in an EndpointSlice of a Service.
+// endpointSlice is the backends in an EndpointSlice of a Service or a ServiceImport.
 type endpointSlice struct {
 	name      string
-	service   object.Ref
+	services  []object.Ref    // a Service, a ServiceImport, or one of each
 	family    intent.Families // of the endpoints; 0 if they have no addresses
 	ports     []slicePort
 	endpoints []sliceEndpoint
@@ -47,16 +48,28 @@ type pool struct {
 	family   intent.Families
 }
 
+// servicesOf lists what a slice has backends of, according to its labels.
+func servicesOf(o *discoveryv1.EndpointSlice) []object.Ref {
+	var out []object.Ref
+	if name := o.Labels[discoveryv1.LabelServiceName]; name != "" {
+		out = append(out, object.Ref{Kind: object.KindService, Namespace: o.Namespace, Name: name})
+	}
+	if name := o.Labels[mcsv1alpha1.LabelServiceName]; name != "" {
+		out = append(out, object.Ref{Kind: object.KindServiceImport, Namespace: o.Namespace, Name: name})
+	}
+	return out
+}
+
 // PutSlice adds or replaces an EndpointSlice. One that belongs to no Service, or to a headless one, is ignored.
 func (t *Table) PutSlice(o *discoveryv1.EndpointSlice) {
 	key := object.Ref{Kind: object.KindEndpointSlice, Namespace: o.Namespace, Name: o.Name}
-	owner := o.Labels[discoveryv1.LabelServiceName]
-	if _, headless := o.Labels[corev1.IsHeadlessService]; headless || owner == "" {
+	services := servicesOf(o)
+	if _, headless := o.Labels[corev1.IsHeadlessService]; headless || len(services) == 0 {
 		t.RemoveSlice(key)
 		return
 	}
 	faults := field.Faults{Of: t.source.Origin(object.KindEndpointSlice, o)}
-	s := &endpointSlice{name: o.Name, service: object.Ref{Kind: object.KindService, Namespace: o.Namespace, Name: owner}}
+	s := &endpointSlice{name: o.Name, services: services}
 	switch o.AddressType {
 	case discoveryv1.AddressTypeIPv4:
 		s.family = intent.IPv4
@@ -69,6 +82,9 @@ func (t *Table) PutSlice(o *discoveryv1.EndpointSlice) {
 	if s.family != 0 {
 		s.readPorts(o, &faults)
 		s.readEndpoints(o, t.source.Cluster, &faults)
+		if from := o.Labels[mcsv1alpha1.LabelSourceCluster]; from != "" && from != t.source.Cluster {
+			s.locate(from)
+		}
 	}
 	t.problems.Set(key, faults.List)
 	t.file(key, s)
@@ -125,6 +141,17 @@ func (s *endpointSlice) readEndpoints(o *discoveryv1.EndpointSlice, cluster stri
 			b.ForZones = namesOf(e.Hints.ForZones, func(z discoveryv1.ForZone) string { return z.Name })
 		}
 		s.endpoints = append(s.endpoints, b)
+	}
+}
+
+// locate records that the endpoints are of another cluster: their pods, nodes and zones are not those of the same name here.
+func (s *endpointSlice) locate(cluster string) {
+	for i := range s.endpoints {
+		e := &s.endpoints[i]
+		e.Node, e.ForNodes, e.ForZones = "", nil, nil
+		if e.Key != (object.Key{}) {
+			e.Key.Cluster = cluster
+		}
 	}
 }
 

@@ -19,7 +19,7 @@ import (
 // service is a Service with everything that belongs to it, and what it was translated to.
 type service struct {
 	ref     object.Ref
-	object  *corev1.Service           // nil while only its slices are known
+	object  *corev1.Service           // of a ServiceImport, what it amounts to; nil while only its slices are known
 	slices  []*endpointSlice          // by name
 	created metav1.Time               // its creation time among the owners
 	wanted  *intent.LoadBalancer      // every frontend that it asks for, whichever service owns it; nil means none
@@ -39,7 +39,7 @@ type Table struct {
 	problems field.Problems
 	nodes    nodes
 	byRef    map[object.Ref]*service
-	slices   map[object.Ref]*endpointSlice
+	slices   map[object.Ref]*endpointSlice // by their own references
 	owners   owners
 	onNodes  map[object.Ref]bool // those with node ports
 }
@@ -88,21 +88,25 @@ func (t *Table) at(ref object.Ref) *service {
 	return s
 }
 
-// file files a slice under its service; nil removes it.
+// file files a slice under its services; nil removes it.
 func (t *Table) file(key object.Ref, now *endpointSlice) {
 	if old := t.slices[key]; old != nil {
-		s := t.at(old.service)
-		i, _ := slices.BinarySearchFunc(s.slices, old, (*endpointSlice).compare)
-		s.slices = slices.Delete(s.slices, i, i+1)
+		for _, ref := range old.services {
+			s := t.at(ref)
+			i, _ := slices.BinarySearchFunc(s.slices, old, (*endpointSlice).compare)
+			s.slices = slices.Delete(s.slices, i, i+1)
+		}
 		delete(t.slices, key)
 	}
 	if now == nil {
 		return
 	}
 	t.slices[key] = now
-	s := t.at(now.service)
-	i, _ := slices.BinarySearchFunc(s.slices, now, (*endpointSlice).compare)
-	s.slices = slices.Insert(s.slices, i, now)
+	for _, ref := range now.services {
+		s := t.at(ref)
+		i, _ := slices.BinarySearchFunc(s.slices, now, (*endpointSlice).compare)
+		s.slices = slices.Insert(s.slices, i, now)
+	}
 }
 
 // Translate translates the services that changed and writes those whose result differs. All of them ask for their

@@ -124,7 +124,7 @@ func (t *tracker) takeChange(c *intent.Change, now, before *intent.Snapshot) {
 	}
 	for _, id := range c.LoadBalancers {
 		if lb := now.LoadBalancer(id); lb != nil {
-			t.add(object.Ref{Kind: object.KindService, Namespace: lb.Origin.Namespace, Name: lb.Origin.Name})
+			t.add(lb.Origin.Ref())
 		}
 	}
 	for i := range c.Members {

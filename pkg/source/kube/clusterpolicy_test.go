@@ -36,16 +36,16 @@ func lockdownPolicy(generation int64) *unstructured.Unstructured {
 	}}
 }
 
-// clusterPolicyAPI is an API with a ClusterNetworkPolicy.
+// clusterPolicyAPI is an API with every kind that an API need not have, and a ClusterNetworkPolicy.
 func clusterPolicyAPI(t *testing.T) *dynamicfake.FakeDynamicClient {
 	t.Helper()
 	kinds := map[schema.GroupVersionResource]string{}
 	for _, r := range source.Resources() {
-		if object.IsClusterPolicy(r.Kind) {
+		if r.Custom && !r.SDWAN {
 			kinds[r.GroupVersionResource()] = r.Kind + "List"
 		}
 	}
-	require.Len(t, kinds, 3)
+	require.Len(t, kinds, 4)
 	client := dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds)
 	require.NoError(t, client.Tracker().Create(clusterPolicyGVR, lockdownPolicy(1), ""))
 	return client

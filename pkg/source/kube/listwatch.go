@@ -19,7 +19,7 @@ import (
 type clients struct {
 	kubernetes.Interface
 	sdwan    dynamic.Interface // nil to read no SD-WAN kinds
-	policies dynamic.Interface // nil to read no cluster-wide policies
+	policies dynamic.Interface // nil to read no cluster-wide policies and ServiceImports
 	metadata metadata.Interface
 }
 

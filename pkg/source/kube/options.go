@@ -14,8 +14,8 @@ type Options struct {
 	Server string            // address of the API, for problems; "" leaves it out
 	SDWAN  dynamic.Interface // reads the SD-WAN kinds; nil reads none of them
 
-	// ClusterPolicies reads the kinds of cluster-wide policies; nil reads none of them. A kind that the API does not have is
-	// no problem, and is read as soon as the API has it.
+	// ClusterPolicies reads the kinds of cluster-wide policies and ServiceImports; nil reads none of them. A kind that the API
+	// does not have is no problem, and is read as soon as the API has it.
 	ClusterPolicies dynamic.Interface
 
 	Metadata metadata.Interface // reads the metadata of those of source.ReviewResources that are in Kinds

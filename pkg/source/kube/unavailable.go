@@ -20,7 +20,7 @@ func isOptional(r *source.Resource) bool {
 // permission to list a kind is refused whether it exists or not; then discovery decides, which is open to all.
 func (k *Source) lacks(r *source.Resource, err error) bool {
 	switch {
-	case !object.IsClusterPolicy(r.Kind) && r.Kind != object.KindEgressFirewall:
+	case !r.Custom || r.SDWAN:
 		return false
 	case apierrors.IsNotFound(err):
 		return true
@@ -65,7 +65,7 @@ func (k *Source) waitsFor(kind string) bool {
 // of its objects exist.
 func (k *Source) Unlisted(kind string) bool { return k.Reads(kind) && !k.Listed(kind) }
 
-// Unavailable lists the kinds that the API has refused since the start, except cluster-wide policies that it does not have.
+// Unavailable lists the kinds that the API has refused since the start, except those that it does not have and need not have.
 func (k *Source) Unavailable() []string {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -1,0 +1,90 @@
+//go:build e2e
+
+package e2ekube_test
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	mcs "sigs.k8s.io/mcs-api/config/crd"
+	mcsv1alpha1 "sigs.k8s.io/mcs-api/pkg/apis/v1alpha1"
+
+	"github.com/netloom/netloom/test/e2e/ovnlab"
+)
+
+// imported is what an MCS controller creates in the cluster for a Service that two clusters export.
+const imported = `
+apiVersion: multicluster.x-k8s.io/v1alpha1
+kind: ServiceImport
+metadata: {namespace: shop, name: web}
+spec: {type: ClusterSetIP, ips: [10.110.0.1], ports: [{name: http, port: 8000, protocol: TCP}]}
+---
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata:
+  namespace: shop
+  name: web-a
+  labels: {multicluster.kubernetes.io/service-name: web, multicluster.kubernetes.io/source-cluster: a}
+addressType: IPv4
+ports: [{name: http, port: 80, protocol: TCP}]
+endpoints: [{addresses: [WEB]}]
+---
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata:
+  namespace: shop
+  name: web-b
+  labels: {multicluster.kubernetes.io/service-name: web, multicluster.kubernetes.io/source-cluster: b}
+addressType: IPv4
+ports: [{name: http, port: 80, protocol: TCP}]
+endpoints: [{addresses: [10.245.1.10]}]
+`
+
+// TestServicesOfSeveralClusters starts netloom in a cluster without the kinds of the Multi-Cluster Services API. Once they are
+// defined, packets to the address of an import go to endpoints of both clusters, and to no other when one leaves.
+func TestServicesOfSeveralClusters(t *testing.T) {
+	w := newWorld(t)
+	w.peopled()
+	w.netloom.AwaitReady()
+	w.kube.Apply(string(mcs.ServiceImportCRD))
+	resource := w.kube.Objects().Resource(mcsv1alpha1.SchemeGroupVersion.WithResource(mcsv1alpha1.ServiceImportPluralName))
+	w.awaitKind(mcsv1alpha1.SchemeGroupVersion.WithResource(mcsv1alpha1.ServiceImportPluralName))
+	w.kube.Apply(strings.Replace(imported, "WEB", web.v4, 1))
+	own, remote := netip.AddrPortFrom(web.addr(false), 80), netip.MustParseAddrPort("10.245.1.10:80")
+	w.importLeadsTo(own, remote)
+
+	require.NoError(t, w.kube.Client().DiscoveryV1().EndpointSlices("shop").Delete(t.Context(), "web-b", metav1.DeleteOptions{}))
+	w.importLeadsTo(own)
+	require.NoError(t, resource.Namespace("shop").Delete(t.Context(), "web", metav1.DeleteOptions{}))
+	ovnlab.Eventually(t, patience, "the load balancer is gone", func() bool {
+		return strings.TrimSpace(w.ovn.NBCtl("--bare", "--columns=name", "find", "Load_Balancer", "external_ids:netloom.io/namespace=shop")) == ""
+	})
+	requireNothingForbidden(t, w.kube)
+}
+
+// awaitKind waits until the API server serves a kind.
+func (w *world) awaitKind(of schema.GroupVersionResource) {
+	w.t.Helper()
+	ovnlab.Eventually(w.t, patience, "the server has "+of.Resource, func() bool {
+		_, err := w.kube.Objects().Resource(of).List(w.t.Context(), metav1.ListOptions{})
+		return err == nil
+	})
+}
+
+// importLeadsTo waits until packets of a pod to the import go to the given endpoints.
+func (w *world) importLeadsTo(want ...netip.AddrPort) {
+	w.t.Helper()
+	ovnlab.Eventually(w.t, patience, "the import has its endpoints", func() bool {
+		w.netloom.Running()
+		w.ovn.Sync()
+		tracer := w.ovn.Tracer()
+		defer tracer.Close()
+		got := tracer.Balance(ovnlab.Flow{Src: db.addr(false), Dst: netip.MustParseAddr("10.110.0.1"), Protocol: "tcp", Port: 8000})
+		return slices.Equal(slices.SortedFunc(slices.Values(got.Backends), netip.AddrPort.Compare), want)
+	})
+}
