@@ -24,10 +24,14 @@ func (b *Backend) Apply(ctx context.Context, p *backends.Plan) error {
 		b.model = nil // a plan of unknown effect: read back next time
 	}
 	ops, err := nb.OpsOf(p)
+	reported := &reports{}
 	for rest := ops; len(rest) > 0 && err == nil; {
 		group := firstGroup(rest)
 		err = b.transact(ctx, group)
 		rest = rest[len(group):]
+		if b.watch.on {
+			b.watch.reported(group, reported)
+		}
 	}
 	if err != nil {
 		b.model = nil
@@ -38,7 +42,7 @@ func (b *Backend) Apply(ctx context.Context, p *backends.Plan) error {
 	if pending != nil {
 		pending.commit()
 	}
-	b.watch.checkApplied(ctx, b.model, ops)
+	b.watch.checkApplied(ctx, b.model, ops, reported)
 	return nil
 }
 

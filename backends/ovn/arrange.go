@@ -8,11 +8,30 @@ import (
 	"github.com/netloom/netloom/backends/ovn/internal/nb"
 )
 
-// The most operations in one transaction, and in each of those that a larger plan may begin and end with.
+// The most operations in one transaction, and in each of those that a larger plan may begin and end with. Operations with many
+// values count as several: a transaction takes memory here and time in the database in proportion to its size.
 const (
 	maxGroup  = 4000
 	sideGroup = 1000
+	// valuesOfOne is how many elements of sets and maps may be in an operation that counts as one.
+	valuesOfOne = 200
 )
+
+// weightOf returns as how many operations op counts.
+func weightOf(op *nb.Op) int {
+	values := 0
+	for _, columns := range []backends.Fields{op.Before, op.After} {
+		for _, value := range columns {
+			switch v := value.(type) {
+			case []string:
+				values += len(v)
+			case map[string]string:
+				values += len(v)
+			}
+		}
+	}
+	return 1 + values/valuesOfOne
+}
 
 // arrange numbers the transactions of a plan. It is one, unless the plan is large: then rows that nothing refers to yet
 // are written before, and rows that nothing refers to any more are deleted after, in portions. The rest is one
@@ -22,7 +41,11 @@ const (
 // is dropped they have no effect. A group and its ACLs stay together, since the database removes ACLs that are in no
 // group.
 func arrange(ops []*nb.Op, cold bool) []*nb.Op {
-	if len(ops) <= maxGroup {
+	weight := 0
+	for _, op := range ops {
+		weight += weightOf(op)
+	}
+	if weight <= maxGroup {
 		return ops
 	}
 	dropping := droppingUnits(ops)
@@ -77,7 +100,7 @@ func droppingUnits(ops []*nb.Op) map[string]bool {
 	return out
 }
 
-// portion numbers ops from first on, with sideGroup ops or a few more per transaction, and returns the next free number.
+// portion numbers ops from first on, with a weight of sideGroup or a little more per transaction, and returns the next free number.
 func portion(ops []*nb.Op, first int) int {
 	if len(ops) == 0 {
 		return first
@@ -88,7 +111,7 @@ func portion(ops []*nb.Op, first int) int {
 			first++
 			used = 0
 		}
-		used++
+		used += weightOf(ops[i])
 		ops[i].Group = first
 	}
 	return first + 1

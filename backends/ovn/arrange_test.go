@@ -108,3 +108,20 @@ func TestArrangeKeepsACLsWithTheirGroup(t *testing.T) {
 	}
 	require.Len(t, in, 1)
 }
+
+// TestArrangeCountsValues looks at few operations with many values.
+func TestArrangeCountsValues(t *testing.T) {
+	values := make([]string, maxGroup*valuesOfOne/100)
+	var ops []*nb.Op
+	for i := range 110 {
+		op := idleOp(backends.Create, nb.TableAddressSet, "", i)
+		op.After = backends.Fields{"addresses": values}
+		ops = append(ops, op)
+	}
+	sizes := map[int]int{}
+	for _, op := range arrange(ops, true) {
+		sizes[op.Group]++
+	}
+	require.Len(t, sizes, 5)
+	require.Equal(t, 25, sizes[0])
+}

@@ -38,10 +38,14 @@ const (
 	met
 )
 
-// expect returns the changes that ops make.
-func expect(names nb.Namer, ops []*nb.Op) expectations {
+// expect returns the changes that ops make, without the rows that are done according to the reports.
+func expect(names nb.Namer, ops []*nb.Op, reported *reports) expectations {
 	out, deleted := expectations{}, map[string]bool{}
+	done := reported.done(ops)
 	for _, o := range ops {
+		if done[o.UUID] {
+			continue
+		}
 		if o.Table == nb.TableTemplateVars && o.UUID != names.UUID(nb.TableTemplateVars, o.Name) {
 			continue // a row of others with our variables: it is not watched
 		}
@@ -51,6 +55,11 @@ func expect(names nb.Namer, ops []*nb.Op) expectations {
 			out[o.UUID] = e
 		}
 		e.add(o)
+		if o.Verb == backends.Create && reported.created[o.UUID] {
+			for _, c := range e.cells {
+				c.state = maps.Clone(c.want)
+			}
+		}
 		if o.Verb == backends.Delete {
 			deleted[o.UUID] = true
 		}

@@ -6,6 +6,7 @@ import (
 	libovsdb "github.com/ovn-kubernetes/libovsdb/ovsdb"
 	"github.com/stretchr/testify/require"
 
+	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/backends/ovn/internal/nb"
 	"github.com/netloom/netloom/pkg/ovsdb"
 )
@@ -37,7 +38,7 @@ func TestExpectations(t *testing.T) {
 		{"the row was deleted", []ovsdb.RowChange{{Event: ovsdb.RowDeleted, Table: nb.TableAddressSet, UUID: "s"}}, false, 0},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			e := expect(nb.NewNamer("a"), ops)["s"]
+			e := expect(nb.NewNamer("a"), ops, &reports{})["s"]
 			none := func(string) bool { return false }
 			explained := true
 			for i := range tc.changes {
@@ -47,6 +48,71 @@ func TestExpectations(t *testing.T) {
 			if explained {
 				require.Equal(t, tc.want, e.outcome(none))
 			}
+		})
+	}
+}
+
+// TestReportsOfCreatedRows follows what a database reports after netloom has created a set, and what of it is kept until the plan is
+// applied.
+func TestReportsOfCreatedRows(t *testing.T) {
+	set := &nb.Row{Table: nb.TableAddressSet, UUID: "s", Name: "s"}
+	creation := nb.Create(&nb.Row{
+		Table: nb.TableAddressSet, UUID: "s", Name: "s",
+		Fields: backends.Fields{"name": "s", "external_ids": map[string]string{nb.KeyOwner: "a"}},
+		Sets:   map[string][]string{"addresses": {"a", "b"}},
+	})
+	inserted := func(addresses ...string) ovsdb.RowChange {
+		return ovsdb.RowChange{Event: ovsdb.RowInserted, Table: nb.TableAddressSet, UUID: "s", Columns: libovsdb.Row{
+			"name": "s", "external_ids": ovsdb.Map(map[string]string{nb.KeyOwner: "a"}), "addresses": ovsdb.Set(addresses),
+		}}
+	}
+	updated := func(addresses ...string) ovsdb.RowChange {
+		return ovsdb.RowChange{Event: ovsdb.RowUpdated, Table: nb.TableAddressSet, UUID: "s", Columns: libovsdb.Row{
+			"addresses": ovsdb.Set(addresses),
+		}}
+	}
+	for _, tc := range []struct {
+		name    string
+		later   *nb.Op // in another transaction
+		changes []ovsdb.RowChange
+		done    bool
+		want    outcome
+	}{
+		{"as it was written", nil, []ovsdb.RowChange{inserted("a", "b")}, true, met},
+		{"not at all", nil, nil, false, other},
+		{"with less", nil, []ovsdb.RowChange{inserted("a")}, false, other},
+		{"with more", nil, []ovsdb.RowChange{inserted("a", "b", "c")}, false, other},
+		{"another client changed it", nil, []ovsdb.RowChange{inserted("a", "b"), updated("b")}, false, other},
+		{"another client changed it and undid that", nil, []ovsdb.RowChange{inserted("a", "b"), updated("b"), updated("b")}, false, met},
+		{
+			"a later transaction changes it", nb.Mutate(set, "addresses", []string{"c"}, nil),
+			[]ovsdb.RowChange{inserted("a", "b"), updated("c")},
+			false, met,
+		},
+		{
+			"a later transaction changes it in vain", nb.Mutate(set, "addresses", []string{"c"}, nil),
+			[]ovsdb.RowChange{inserted("a", "b")},
+			false, other,
+		},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			ops, all := []*nb.Op{creation}, &reports{}
+			all.add(ops, tc.changes[:min(len(tc.changes), 1)], true)
+			if tc.later != nil {
+				ops = append(ops, tc.later)
+			}
+			all.add(ops[1:], tc.changes[min(len(tc.changes), 1):], true)
+			e, found := expect(nb.NewNamer("a"), ops, all)["s"]
+			require.Equal(t, tc.done, !found)
+			if tc.done {
+				require.Empty(t, all.others, "nothing of the row is kept")
+				return
+			}
+			none := func(string) bool { return false }
+			for i := range all.others {
+				require.True(t, e.explains(none, &all.others[i]))
+			}
+			require.Equal(t, tc.want, e.outcome(none))
 		})
 	}
 }

@@ -123,7 +123,7 @@ func (k *portKeeper) keepUnknown() {
 		stays := slices.DeleteFunc(k.leaving(subject), func(uuid string) bool { return !kept[uuid] })
 		if len(stays) > 0 {
 			pg := k.group(k.rows, subject)
-			pg.Sets["ports"] = append(pg.Sets["ports"], stays...)
+			pg.Sets["ports"] = slices.Concat(pg.Sets["ports"], stays)
 			slices.Sort(pg.Sets["ports"])
 		}
 	}

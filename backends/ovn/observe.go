@@ -45,17 +45,17 @@ func (d *database) observe(ctx context.Context, want nb.Rows, adopt bool) (nb.Ro
 	if adopt {
 		where = nil
 	}
-	rows, err := d.read(ctx, where, nb.PolicyTables()...)
-	if err != nil {
-		return nil, err
-	}
 	have := nb.Rows{}
-	for _, r := range rows {
-		if r.Owner() == d.owner || adopt && want[r.UUID] != nil {
+	err := d.each(ctx, where, nb.PolicyTables(), func(r *nb.Row) {
+		w := want[r.UUID]
+		if w != nil {
+			r.Share(w) // most rows are as they should be
+		}
+		if r.Owner() == d.owner || adopt && w != nil {
 			have.Put(r)
 		}
-	}
-	return have, nil
+	})
+	return have, err
 }
 
 // marked returns the condition for rows with our mark.
@@ -63,9 +63,15 @@ func (d *database) marked() []libovsdb.Condition {
 	return ovsdb.WithExternalID(map[string]string{nb.KeyOwner: d.owner})
 }
 
-// read reads the columns that we use from tables; a table that the schema does not have has no rows.
+// read lists the rows of tables, with the columns that we use; a table that the schema does not have has no rows.
 func (d *database) read(ctx context.Context, where []libovsdb.Condition, tables ...string) ([]*nb.Row, error) {
 	var out []*nb.Row
+	err := d.each(ctx, where, tables, func(r *nb.Row) { out = append(out, r) })
+	return out, err
+}
+
+// each is read with a function that is called for each row while it arrives.
+func (d *database) each(ctx context.Context, where []libovsdb.Condition, tables []string, do func(*nb.Row)) error {
 	for _, table := range tables {
 		if !d.schema.Has(table) {
 			continue
@@ -77,13 +83,10 @@ func (d *database) read(ctx context.Context, where []libovsdb.Condition, tables 
 			}
 		}
 		slices.Sort(columns)
-		rows, err := d.client.Select(ctx, table, where, columns...)
+		err := d.client.SelectEach(ctx, table, where, columns, func(native libovsdb.Row) { do(nb.Decode(table, native)) })
 		if err != nil {
-			return nil, fmt.Errorf("read %s: %w", table, err)
-		}
-		for _, native := range rows {
-			out = append(out, nb.Decode(table, native))
+			return fmt.Errorf("read %s: %w", table, err)
 		}
 	}
-	return out, nil
+	return nil
 }

@@ -45,6 +45,7 @@ type renderer struct {
 	skips  []backends.Skip                           // what could not be expressed, collected while rendering
 	rules  map[*intent.Policy]map[intent.SetID][]int // see rulesOf; nil until needed
 	placed map[intent.PolicyID][]place               // see places; nil until needed
+	texts  map[netip.Addr]string                     // see text; nil until needed
 }
 
 // group renders the ACLs of policies on the group of subject; nil if there are none.
@@ -261,13 +262,26 @@ func (r *renderer) addressSet(ref addressSetRef) *nb.Row {
 	var addrs []string
 	for _, a := range set.Addrs() {
 		if intent.FamilyOf(a) == ref.family {
-			addrs = append(addrs, a.String())
+			addrs = append(addrs, r.text(a))
 		}
 	}
 	addrs = append(addrs, prefixesOf(set, ref.family)...)
 	slices.Sort(addrs)
 	as.Sets = map[string][]string{"addresses": slices.Compact(addrs)}
 	return as
+}
+
+// text formats an address. A pod is in many sets, and its address is formatted once for all of them.
+func (r *renderer) text(a netip.Addr) string {
+	s, ok := r.texts[a]
+	if !ok {
+		if r.texts == nil {
+			r.texts = map[netip.Addr]string{}
+		}
+		s = a.String()
+		r.texts[a] = s
+	}
+	return s
 }
 
 // emptyAddressSet returns the row without its addresses.

@@ -62,21 +62,27 @@ func (w *watch) begin(ctx context.Context) error {
 // check reports whether others changed our rows. The model is nil if it is not known what the target has.
 func (w *watch) check(m *model) bool {
 	if w.on {
-		w.judge(m, nil)
+		w.judge(m, nil, w.reported(nil, &reports{}))
 	}
 	return w.changed
 }
 
-// judge compares the changes recorded so far with what applied ops ought to have changed. It returns the expectations
-// that were not fully met.
-func (w *watch) judge(m *model, expected expectations) []*expectation {
+// reported adds the changes recorded since the last call to those that were reported with earlier transactions of a plan.
+func (w *watch) reported(ops []*nb.Op, all *reports) *reports {
 	changes, complete := w.client.RowChanges()
-	if !complete {
+	all.add(ops, changes, complete)
+	return all
+}
+
+// judge compares the reported changes with what applied ops ought to have changed. It returns the expectations that were not
+// fully met.
+func (w *watch) judge(m *model, expected expectations, all *reports) []*expectation {
+	if all.incomplete {
 		w.suspect("", "")
 		return nil
 	}
-	for i := range changes {
-		change := &changes[i]
+	for i := range all.others {
+		change := &all.others[i]
 		e := expected[change.UUID]
 		if e == nil && !m.concerns(change) || e != nil && e.explains(m.ownsReferent, change) {
 			continue
@@ -106,11 +112,11 @@ func (w *watch) portExists(uuid string) bool {
 // checkApplied checks that the database has the result of ops, and that no other changes were made to our rows
 // meanwhile. A server reports the changes of a transaction before it replies. An op that did not change anything is not
 // reported; then the row is read.
-func (w *watch) checkApplied(ctx context.Context, m *model, ops []*nb.Op) {
+func (w *watch) checkApplied(ctx context.Context, m *model, ops []*nb.Op, all *reports) {
 	if !w.on {
 		return
 	}
-	for _, e := range w.judge(m, expect(w.names, ops)) {
+	for _, e := range w.judge(m, expect(w.names, ops, all), all) {
 		rows, err := w.client.Select(ctx, e.table, e.proof(), "_uuid")
 		if err != nil || len(rows) == 0 {
 			w.suspect(e.table, e.uuid)

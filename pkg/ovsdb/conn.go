@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"strconv"
 	"sync"
@@ -49,6 +50,8 @@ type call struct {
 	done   chan reply
 	// first, if set, is given the result by the reader before it reads on, so that no notification overtakes it.
 	first func(json.RawMessage)
+	// stream, if set, reads the result instead, while it arrives.
+	stream func(*json.Decoder) error
 }
 
 type reply struct {
@@ -58,11 +61,13 @@ type reply struct {
 
 // message is a request, a notification or a reply.
 type message struct {
-	ID     json.RawMessage `json:"id"`
-	Method string          `json:"method"`
-	Params json.RawMessage `json:"params"`
-	Result json.RawMessage `json:"result"`
-	Error  json.RawMessage `json:"error"`
+	ID     json.RawMessage
+	Method string
+	Params json.RawMessage
+	Result json.RawMessage
+	Error  json.RawMessage
+
+	streamed *call // the one that has read the result already
 }
 
 // newConn speaks JSON-RPC over nc once its methods read and write run, which end with the connection. The reader calls
@@ -113,14 +118,20 @@ func (c *conn) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// longMessage is the size in bytes from which on a message's buffer is not kept for the next one.
+const longMessage = 1 << 20
+
 func (c *conn) read() {
 	decoder := json.NewDecoder(c)
 	for {
 		var m message
 		c.room = c.limits.reply
-		if err := decoder.Decode(&m); err != nil {
+		if err := c.readMessage(decoder, &m); err != nil {
 			c.close(fmt.Errorf("read: %w", err))
 			return
+		}
+		if c.limits.reply-c.room > longMessage {
+			decoder = withoutBuffer(decoder, c)
 		}
 		switch {
 		case m.Method == "":
@@ -131,6 +142,66 @@ func (c *conn) read() {
 			c.notify(m.Method, m.Params)
 		}
 	}
+}
+
+// withoutBuffer returns a decoder that goes on where d is, without its buffer.
+func withoutBuffer(d *json.Decoder, rest io.Reader) *json.Decoder {
+	var ahead bytes.Buffer
+	_, _ = ahead.ReadFrom(d.Buffered()) // memory has no errors
+	return json.NewDecoder(io.MultiReader(&ahead, rest))
+}
+
+// readMessage reads a message. A result that a call reads itself goes there if the message begins with the ID, as those of
+// ovsdb-server do; otherwise answer passes it on.
+func (c *conn) readMessage(d *json.Decoder, m *message) error {
+	if there, err := opens(d, '{'); err != nil || !there {
+		return errors.Join(errors.New("expected an object"), err)
+	}
+	for d.More() {
+		member, err := d.Token()
+		if err != nil {
+			return err
+		}
+		switch member {
+		case "id":
+			err = d.Decode(&m.ID)
+		case "method":
+			err = d.Decode(&m.Method)
+		case "params":
+			err = d.Decode(&m.Params)
+		case "error":
+			err = d.Decode(&m.Error)
+		case "result":
+			if m.streamed = c.claim(m.ID, func(w *call) bool { return w.stream != nil }); m.streamed != nil {
+				err = m.streamed.stream(d)
+				break
+			}
+			err = d.Decode(&m.Result)
+		default:
+			err = d.Decode(&json.RawMessage{})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	_, err := d.Token()
+	return err
+}
+
+// claim takes the call that waits for the reply with an ID, if it is one that is wanted; nil if there is none.
+func (c *conn) claim(raw json.RawMessage, wanted func(*call) bool) *call {
+	id, err := strconv.ParseUint(string(raw), 10, 64)
+	if err != nil {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	waiting, ok := c.pending[id]
+	if !ok || !wanted(&waiting) {
+		return nil
+	}
+	delete(c.pending, id)
+	return &waiting
 }
 
 func hasID(id json.RawMessage) bool { return len(id) > 0 && !bytes.Equal(id, []byte("null")) }
@@ -147,22 +218,20 @@ func echoReply(m *message) []byte {
 
 // answer hands a reply to the call that waits for it. A reply that no call waits for any more is dropped.
 func (c *conn) answer(m *message) {
-	id, err := strconv.ParseUint(string(m.ID), 10, 64)
-	if err != nil {
-		return
-	}
-	c.mu.Lock()
-	waiting, ok := c.pending[id]
-	delete(c.pending, id)
-	c.mu.Unlock()
-	if !ok {
-		return
+	waiting := m.streamed
+	if waiting == nil {
+		if waiting = c.claim(m.ID, func(*call) bool { return true }); waiting == nil {
+			return
+		}
 	}
 	r := reply{result: m.Result}
-	if hasID(m.Error) {
+	switch {
+	case hasID(m.Error):
 		r.err = parseRPCError(waiting.method, m.Error)
-	} else if waiting.first != nil {
+	case waiting.first != nil:
 		waiting.first(m.Result)
+	case waiting.stream != nil && m.streamed == nil:
+		r.err = waiting.stream(json.NewDecoder(bytes.NewReader(m.Result)))
 	}
 	waiting.done <- r
 }
@@ -189,22 +258,29 @@ func (c *conn) write() {
 	}
 }
 
-// call sends a request and waits for its result. weight is how many bytes' worth of work it is for the server, which
-// extends the time until the server is considered hung or a trickling answer is given up. The error is ErrNotConnected if
-// the request was not sent; otherwise it is ctx's error or the reason why the connection ended.
+// call sends a request and waits for its result, which is given to first before anything else is read, unless that is nil.
 func (c *conn) call(ctx context.Context, method string, params []byte, weight int64, first func(json.RawMessage)) (
 	json.RawMessage, error,
 ) {
+	return c.exchange(ctx, params, weight, call{method: method, first: first})
+}
+
+// exchange sends a request and waits for its result. weight is how many bytes' worth of work it is for the server, which
+// extends the time until the server is considered hung or a trickling answer is given up. The error is ErrNotConnected if
+// the request was not sent; otherwise it is ctx's error or the reason why the connection ended.
+func (c *conn) exchange(ctx context.Context, params []byte, weight int64, waits call) (json.RawMessage, error) {
+	method := waits.method
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("%s: %w: %w", method, errUnsent, err)
 	}
 	late := time.NewTimer(c.limits.timeout + workOf(weight))
 	defer late.Stop()
 	done := make(chan reply, 1)
+	waits.done = done
 	c.mu.Lock()
 	c.next++
 	id := c.next
-	c.pending[id] = call{method: method, done: done, first: first}
+	c.pending[id] = waits
 	c.mu.Unlock()
 	c.weight.Add(weight)
 	defer c.forget(id, weight)

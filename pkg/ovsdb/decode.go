@@ -3,40 +3,124 @@ package ovsdb
 import (
 	"encoding/json"
 	"fmt"
+	"sync"
 
 	"github.com/ovn-kubernetes/libovsdb/ovsdb"
 )
 
-// wireResult is one element of a transact reply. Operations after the one that failed have null.
-type wireResult struct {
-	Count   int              `json:"count"`
-	Error   string           `json:"error"`
-	Details string           `json:"details"`
-	UUID    []string         `json:"uuid"`
-	Rows    []map[string]any `json:"rows"`
+// results decodes the result of a transact request while it arrives, row by row: a table may be large.
+type results struct {
+	each func(op int, row ovsdb.Row) // called for each row that one of ops operations read; nil keeps them in list
+	ops  int
+	list []ovsdb.OperationResult // complete once decode has returned
+
+	mu        sync.Mutex
+	abandoned bool
 }
 
-// parseResults reads the result of a transact request.
-func parseResults(raw json.RawMessage) ([]ovsdb.OperationResult, error) {
-	var wire []wireResult
-	if err := json.Unmarshal(raw, &wire); err != nil {
-		return nil, fmt.Errorf("transact: read results: %w", err)
+// abandon makes sure that each is not called any more.
+func (r *results) abandon() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.abandoned = true
+}
+
+// decode reads an array of results, one for each operation. Operations after the one that failed have null.
+func (r *results) decode(d *json.Decoder) error {
+	there, err := opens(d, '[')
+	if !there || err != nil {
+		return err
 	}
-	results := make([]ovsdb.OperationResult, len(wire))
-	for i, w := range wire {
-		r := ovsdb.OperationResult{Count: w.Count, Error: w.Error, Details: w.Details}
-		if len(w.UUID) == 2 {
-			r.UUID.GoUUID = w.UUID[1]
+	for d.More() {
+		r.list = append(r.list, ovsdb.OperationResult{})
+		if err := r.decodeResult(d, len(r.list)-1); err != nil {
+			return err
 		}
-		if w.Rows != nil {
-			r.Rows = make([]ovsdb.Row, len(w.Rows))
-		}
-		for j, row := range w.Rows {
-			r.Rows[j] = RowFromWire(row)
-		}
-		results[i] = r
 	}
-	return results, nil
+	_, err = d.Token()
+	return err
+}
+
+func (r *results) decodeResult(d *json.Decoder, op int) error {
+	there, err := opens(d, '{')
+	if !there || err != nil {
+		return err
+	}
+	result := &r.list[op]
+	for d.More() {
+		member, err := d.Token()
+		if err != nil {
+			return err
+		}
+		switch member {
+		case "count":
+			err = d.Decode(&result.Count)
+		case "error":
+			err = d.Decode(&result.Error)
+		case "details":
+			err = d.Decode(&result.Details)
+		case "uuid":
+			var pair []string
+			if err = d.Decode(&pair); len(pair) == 2 {
+				result.UUID.GoUUID = pair[1]
+			}
+		case "rows":
+			err = r.decodeRows(d, op)
+		default:
+			err = d.Decode(&json.RawMessage{})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	_, err = d.Token()
+	return err
+}
+
+func (r *results) decodeRows(d *json.Decoder, op int) error {
+	there, err := opens(d, '[')
+	if !there || err != nil {
+		return err
+	}
+	if r.each == nil {
+		r.list[op].Rows = []ovsdb.Row{}
+	}
+	for d.More() {
+		var wire map[string]any
+		if err := d.Decode(&wire); err != nil {
+			return err
+		}
+		r.put(op, RowFromWire(wire))
+	}
+	_, err = d.Token()
+	return err
+}
+
+func (r *results) put(op int, row ovsdb.Row) {
+	if r.each == nil {
+		r.list[op].Rows = append(r.list[op].Rows, row)
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.abandoned && op < r.ops {
+		r.each(op, row)
+	}
+}
+
+// opens reads the beginning of an array or an object; false for null.
+func opens(d *json.Decoder, delim json.Delim) (bool, error) {
+	token, err := d.Token()
+	switch {
+	case err != nil:
+		return false, err
+	case token == nil:
+		return false, nil
+	case token != delim:
+		return false, fmt.Errorf("expected %s, not %v", delim, token)
+	default:
+		return true, nil
+	}
 }
 
 // RowFromWire reads a row as RFC 7047 writes it. It changes row.

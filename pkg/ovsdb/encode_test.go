@@ -3,6 +3,7 @@ package ovsdb
 import (
 	"encoding/json"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/ovn-kubernetes/libovsdb/ovsdb"
@@ -99,16 +100,18 @@ func FuzzResults(f *testing.F) {
 	f.Add(`[{"uuid":["uuid","x"]},null,{"count":1},{"error":"e","details":"d"}]`)
 	f.Add(`[{"rows":[{"a":["set",[1,["uuid","x"]]],"b":["map",[["k","v"],[["set",[]],1]]],"c":["map",5],"d":[[],[]]}]}]`)
 	f.Fuzz(func(_ *testing.T, s string) {
-		_, _ = parseResults(json.RawMessage(s)) // an error is an answer too
+		_ = new(results).decode(json.NewDecoder(strings.NewReader(s))) // an error is an answer too
 	})
 }
 
 func TestResultsAreRead(t *testing.T) {
-	results, err := parseResults(json.RawMessage(`[{"uuid":["uuid","x"]},{"count":3},null,{"rows":[{
+	var r results
+	err := r.decode(json.NewDecoder(strings.NewReader(`[{"uuid":["uuid","x"]},{"count":3},null,{"rows":[{
 		"one":"a","none":["set",[]],"two":["set",["a","b"]],"ref":["uuid","u"],"refs":["set",[["uuid","u"],["uuid","v"]]],
 		"map":["map",[["k","v"]]],"n":7,"opt":["set",[]],"flag":true,"flags":["set",[true]],"ns":["set",[7]]}]},
-		{"error":"constraint violation","details":"no"}]`))
+		{"error":"constraint violation","details":"no"}]`)))
 	require.NoError(t, err)
+	results := r.list
 	require.Equal(t, "x", results[0].UUID.GoUUID)
 	require.Equal(t, 3, results[1].Count)
 	require.Equal(t, ovsdb.OperationResult{}, results[2])

@@ -28,25 +28,24 @@ func (c *Client) Transact(ctx context.Context, ops []ovsdb.Operation) ([]ovsdb.O
 	}
 	c.rows.writes(1)
 	defer c.rows.writes(-1)
-	return c.transact(ctx, s, ops, 0)
+	return c.transact(ctx, s, ops, 0, nil)
 }
 
-func (c *Client) transact(ctx context.Context, s *session, ops []ovsdb.Operation, weight int64) (
-	[]ovsdb.OperationResult, error,
-) {
+// transact passes the rows that ops read to each, unless that is nil, from the goroutine that reads the connection.
+func (c *Client) transact(
+	ctx context.Context, s *session, ops []ovsdb.Operation, weight int64, each func(op int, row ovsdb.Row),
+) ([]ovsdb.OperationResult, error) {
 	params, err := appendTransact(make([]byte, 0, 256*len(ops)), c.opts.Database, ops)
 	if err != nil {
 		return nil, fmt.Errorf("transact: %w", err)
 	}
-	raw, err := s.conn.call(ctx, "transact", params, weight+int64(len(params)), nil)
+	r := &results{each: each, ops: len(ops)}
+	defer r.abandon()
+	_, err = s.conn.exchange(ctx, params, weight+int64(len(params)), call{method: "transact", stream: r.decode})
 	if err != nil {
 		return nil, outcome(err)
 	}
-	results, err := parseResults(raw)
-	if err != nil {
-		return nil, errors.Join(ErrUnknownOutcome, err)
-	}
-	return results, checkResults(results, ops)
+	return r.list, checkResults(r.list, ops)
 }
 
 // outcome adds to the error of a request what it means for the transaction.
@@ -66,20 +65,33 @@ func outcome(err error) error {
 // without a scan. Columns that the server lacks are left out of the rows; without columns, all are read. Rows always have
 // _uuid.
 func (c *Client) Select(ctx context.Context, table string, where []ovsdb.Condition, columns ...string) ([]ovsdb.Row, error) {
+	var rows []ovsdb.Row
+	if err := c.SelectEach(ctx, table, where, columns, func(row ovsdb.Row) { rows = append(rows, row) }); err != nil {
+		return nil, err
+	}
+	return rows, nil
+}
+
+// SelectEach is Select for a table that may be large: each is called with every row while the reply arrives, and not after
+// SelectEach has returned. Nothing else is received meanwhile, so it must not use the client. After an error it has been
+// called with some of the rows, or none.
+func (c *Client) SelectEach(
+	ctx context.Context, table string, where []ovsdb.Condition, columns []string, each func(ovsdb.Row),
+) error {
 	s := c.current()
 	if s == nil {
-		return nil, c.NotConnected()
+		return c.NotConnected()
 	}
 	if !s.schema.Has(table) {
-		return nil, fmt.Errorf("select from %s: no such table in schema %s", table, s.schema.Version)
+		return fmt.Errorf("select from %s: no such table in schema %s", table, s.schema.Version)
 	}
 	op := s.schema.selecting(table, columns)
 	op.Where = where
-	results, err := c.transact(ctx, s, []ovsdb.Operation{op}, selectWeight)
+	_, err := c.transact(ctx, s, []ovsdb.Operation{op}, selectWeight, func(_ int, row ovsdb.Row) { each(row) })
 	if err != nil {
-		return nil, fmt.Errorf("select from %s: %w", table, err)
+		return fmt.Errorf("select from %s: %w", table, err)
 	}
-	return results[0].Rows, nil
+	return nil
 }
 
 // selecting is the operation that reads a table, without the columns that the server lacks.
@@ -116,13 +128,12 @@ func (c *Client) SelectTogether(ctx context.Context, reads []Columns) ([][]ovsdb
 			ops, at = append(ops, s.schema.selecting(r.Table, r.Names)), append(at, i)
 		}
 	}
-	results, err := c.transact(ctx, s, ops, int64(len(ops))*selectWeight)
+	out := make([][]ovsdb.Row, len(reads))
+	_, err := c.transact(ctx, s, ops, int64(len(ops))*selectWeight, func(op int, row ovsdb.Row) {
+		out[at[op]] = append(out[at[op]], row)
+	})
 	if err != nil {
 		return nil, fmt.Errorf("select: %w", err)
-	}
-	out := make([][]ovsdb.Row, len(reads))
-	for i, n := range at {
-		out[n] = results[i].Rows
 	}
 	return out, nil
 }

@@ -2,6 +2,8 @@ package nb
 
 import (
 	"maps"
+	"reflect"
+	"slices"
 
 	"github.com/netloom/netloom/backends"
 )
@@ -55,6 +57,33 @@ func (r *Row) Owner() string { return r.ExternalIDs()[KeyOwner] }
 func (r *Row) Match() string {
 	match, _ := r.Fields["match"].(string)
 	return match
+}
+
+// Share replaces values of r with equal ones of another row, so that both take memory only once. Neither may be changed in
+// place after that.
+func (r *Row) Share(with *Row) {
+	for column, value := range r.Fields {
+		if other := with.Fields[column]; reflect.DeepEqual(value, other) {
+			r.Fields[column] = other
+		}
+	}
+	for column, values := range r.Sets {
+		others := with.Sets[column]
+		if slices.Equal(values, others) {
+			r.Sets[column] = others
+			continue
+		}
+		for i, value := range values {
+			if at, ok := slices.BinarySearch(others, value); ok {
+				values[i] = others[at]
+			}
+		}
+	}
+	for column, pairs := range r.Maps {
+		if others := with.Maps[column]; maps.Equal(pairs, others) {
+			r.Maps[column] = others
+		}
+	}
 }
 
 // Rows are rows by UUID.
