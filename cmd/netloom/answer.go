@@ -82,7 +82,7 @@ func (w *answerWriter) verdict(v query.Verdict) string {
 		return w.palette.good(text)
 	case query.Deny, query.Refuse:
 		return w.palette.bad(text)
-	case query.Mixed:
+	case query.Mixed, query.VerdictUnknown:
 		return w.palette.odd(text)
 	default:
 		return text
@@ -118,7 +118,13 @@ func (w *answerWriter) sides(indent string, egress, ingress *query.Side) {
 		name string
 	}{{egress, "egress"}, {ingress, "ingress"}} {
 		head := fmt.Sprintf("%s%-8s %s  ", indent, s.name, w.verdict(s.Verdict))
+		of := ""
+		if s.Cluster != "" {
+			of = " of cluster " + s.Cluster
+		}
 		switch {
+		case s.Verdict == query.VerdictUnknown:
+			w.line("%s%s", head, s.Note)
 		case s.Itself:
 			w.line("%ssource and destination are the same, so that policies do not apply", head)
 		case len(s.AllowedBy) > 0:
@@ -126,9 +132,9 @@ func (w *answerWriter) sides(indent string, egress, ingress *query.Side) {
 		case len(s.DeniedBy) > 0:
 			w.line("%s%s%s", head, tierOf(s.Side, "Deny"), some(s.DeniedBy, query.Rule.String))
 		case s.Verdict == query.Allow && len(s.PassedBy) > 0:
-			w.line("%sno other policy decides", head)
+			w.line("%sno other policy%s decides", head, of)
 		case s.Verdict == query.Allow:
-			w.line("%sno policy selects it", head)
+			w.line("%sno policy%s selects it", head, of)
 		default:
 			w.line("%sno rule of %s", head, some(s.IsolatedBy, func(p string) string { return p }))
 			for _, r := range s.NearMisses[:min(len(s.NearMisses), shownRules)] {

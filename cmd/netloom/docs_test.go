@@ -13,7 +13,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the output that the documentation shows")
 
-// TestDocsShowRealOutput runs the commands in the console blocks of docs/commands and README.md and compares what they
+// TestDocsShowRealOutput runs the commands in the console blocks of docs/commands, docs/clusters.md and README.md, and compares what they
 // print. A block
 // whose last line is … shows the beginning only.
 func TestDocsShowRealOutput(t *testing.T) {
@@ -21,7 +21,7 @@ func TestDocsShowRealOutput(t *testing.T) {
 	pages, err := filepath.Glob(filepath.Join("docs", "commands", "*.md"))
 	require.NoError(t, err)
 	require.NotEmpty(t, pages)
-	for _, page := range append(pages, "README.md") {
+	for _, page := range append(pages, "README.md", filepath.Join("docs", "clusters.md")) {
 		t.Run(filepath.Base(page), func(t *testing.T) {
 			text, err := os.ReadFile(page)
 			require.NoError(t, err)

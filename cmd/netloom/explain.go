@@ -30,16 +30,19 @@ same tier and priority that contradict it, and the ACLs that it becomes in OVN o
 rules on a Tungsten Fabric controller.
 
 KIND is networkpolicy (netpol), clusternetworkpolicy (cnp), adminnetworkpolicy (anp), baselineadminnetworkpolicy (banp), pod,
-service (svc), or an SD-WAN kind such as mwan3rule. To find out which objects a row of the database comes from, use
+service (svc), or an SD-WAN kind such as mwan3rule. For an object of another cluster, the name of the cluster comes first, as in
+b/pod/shop/db-0; --peer-manifests adds clusters. To find out which objects a row of the database comes from, use
 "explain row".`,
 		Example: `  netloom explain -f examples pod/shop/api-0
   netloom explain -f examples netpol/shop/db -o yaml
   netloom explain -f policies cnp/lockdown
-  netloom explain -f deploy/examples/sdwan mwan3rule/edge/web`,
+  netloom explain -f deploy/examples/sdwan mwan3rule/edge/web
+  netloom explain -f deploy/examples/clusters/a --cluster a --peer-manifests b=deploy/examples/clusters/b b/pod/shop/checkout-0`,
 		Args: cobra.ArbitraryArgs,
 	}
 	cmd.AddCommand(newExplainRow())
 	manifests := bindSources(cmd)
+	manifests.bindClusters(cmd)
 	manifests.firewalls = true
 	output := bindOutput(cmd, "table", "json", "yaml")
 	explainer := bindExplainer(cmd)
@@ -70,7 +73,7 @@ service (svc), or an SD-WAN kind such as mwan3rule. To find out which objects a 
 		if e.SDWAN != nil {
 			full.Sections = sdwanSections(inv, e.SDWAN)
 		}
-		if policy := cmp.Or(e.Policy, e.Cluster); policy != nil {
+		if policy := cmp.Or(e.Policy, e.Cluster); policy != nil && (e.ClusterName == "" || e.ClusterName == state.Cluster) {
 			full.Rows = policyRows(rows, inv, policy)
 		}
 		out := cmd.OutOrStdout()
@@ -236,6 +239,9 @@ func (w *answerWriter) pod(p *query.PodExplanation) {
 			w.line("  %-9s  %s", field.name, field.text)
 		}
 	}
+	if len(p.PeerIn) > 0 {
+		w.line("  %-9s  %s", "a peer in", some(p.PeerIn, query.Rule.String))
+	}
 	if p.Ingress != nil {
 		w.podSide("ingress", "FROM", p.Ingress)
 	}
@@ -282,6 +288,9 @@ func (w *answerWriter) podSide(direction, peers string, s *query.PodSide) {
 		rows.add(r.Ports, text, by)
 	}
 	_, _ = w.WriteString(rows.text("  ", w.palette)) // it never fails
+	if len(s.Undecided) > 0 {
+		w.line("  %s", w.palette.odd(undecidedText(s.Undecided)))
+	}
 }
 
 // clusterPolicies lists policies in the order of evaluation.

@@ -30,6 +30,7 @@ with 1 on an error.`,
 	}
 	states := bindStates(cmd)
 	states.manifests.bindLive(cmd)
+	states.manifests.bindClusters(cmd)
 	states.manifests.firewalls = true
 	refuseZone(cmd)
 	output := bindOutput(cmd, formTable, formJSON, formYAML, formMarkdown)
@@ -165,7 +166,15 @@ func impactText(impact *query.Impact, i palette) string {
 			w.line("%s", i.dim("not compared ("+list.what+"): "+some(list.names, strings.Clone)))
 		}
 	}
+	if len(impact.Undecided) > 0 {
+		w.line("%s", i.odd(undecidedText(impact.Undecided)))
+	}
 	return w.String()
+}
+
+// undecidedText names the clusters whose policies an answer does not consider.
+func undecidedText(clusters []string) string {
+	return "not considered: the policies at pods of other clusters: " + some(clusters, strings.Clone)
 }
 
 func groupText(g *query.Group) string {

@@ -42,6 +42,9 @@ func impactMarkdown(impact *query.Impact, doubts []string) string {
 	if len(doubts) > 0 {
 		b.WriteString("\n> **Incomplete:** " + cellMarkdown(strings.Join(doubts, "; ")) + "\n")
 	}
+	if len(impact.Undecided) > 0 {
+		b.WriteString("\n> " + cellMarkdown(undecidedText(impact.Undecided)) + "\n")
+	}
 	tableMarkdown(&b, "Opened", opened)
 	tableMarkdown(&b, "Closed", closed)
 	for _, list := range []struct {

@@ -25,6 +25,7 @@ type manifestsFlag struct {
 	namespace  string
 	everywhere bool // names without a namespace select in all of them
 	liveFlag
+	clustersFlag
 	stdin   []byte // once read
 	fetched []byte // of a daemon or a cluster, once requested
 	real    bool   // nothing stands for pods and addresses that manifests do not declare
@@ -72,7 +73,9 @@ func (f *manifestsFlag) fromFiles() bool { return len(f.paths)+len(f.kustomize) 
 
 // at selects another directory or file in place of those that f selects, for the same question.
 func (f *manifestsFlag) at(path string) *manifestsFlag {
-	return &manifestsFlag{paths: []string{path}, ignore: f.ignore, namespace: f.namespace, node: f.node, firewalls: f.firewalls}
+	return &manifestsFlag{
+		paths: []string{path}, ignore: f.ignore, namespace: f.namespace, node: f.node, firewalls: f.firewalls, clustersFlag: f.clustersFlag,
+	}
 }
 
 // again selects the same, to be read anew: the state of a cluster is requested again.
@@ -94,6 +97,9 @@ func (f *manifestsFlag) title() string {
 func (f *manifestsFlag) source(cmd *cobra.Command) (offline.Manifests, error) {
 	out := offline.Manifests{Kustomize: f.kustomize, Ignore: f.ignore, Namespace: f.namespace}
 	out.Translator.Node, out.Translator.Firewalls = f.node, f.firewalls
+	if err := f.addTo(&out); err != nil {
+		return out, err
+	}
 	switch {
 	case f.fromFiles() && (f.server != "" || f.kubeconfig != ""):
 		return out, errors.New("-f, -k, --server and --kubeconfig: expected only one of them")
@@ -180,11 +186,23 @@ func printReading(cmd *cobra.Command, state *query.State) {
 	for _, p := range state.Problems {
 		cmd.PrintErrln("problem:", p)
 	}
-	if state.Reading == nil {
-		return
+	if state.Reading != nil {
+		for _, what := range state.Reading.Notes() {
+			cmd.PrintErrln("note:", what)
+		}
+	}
+	for i := range state.Others {
+		printOther(cmd, &state.Others[i])
+	}
+}
+
+// printOther is printReading for another cluster.
+func printOther(cmd *cobra.Command, state *query.State) {
+	for _, p := range state.Problems {
+		cmd.PrintErrf("problem: cluster %s: %s\n", state.Cluster, p)
 	}
 	for _, what := range state.Reading.Notes() {
-		cmd.PrintErrln("note:", what)
+		cmd.PrintErrf("note: cluster %s: %s\n", state.Cluster, what)
 	}
 }
 

@@ -37,14 +37,20 @@ udp/53, sctp/9999, icmp, or tcp/NAME for a named port of the destination. Quote 
 -o wide also shows the rows of OVN that decide or, with --backend tungsten, the firewall rules of Tungsten Fabric, for use
 with "explain row"; JSON and YAML always include them. -o name prints only the policies that decide.
 
-Exit with 0 if everything is allowed, with 2 if something is not, with 3 if the manifests have problems, and with 1 on an
-error. With --expect, exit with 0 if every verdict is the expected one.`,
+The name of a cluster may come first, as in b/shop/db-0 and b/svc/shop/db:5432; names without it are those of the own cluster.
+The policies of each end's cluster are evaluated. A daemon knows those of its own cluster only, --peer-manifests reads those of
+others; the verdict is "unknown" where policies that were not read decide.
+
+Exit with 0 if everything is allowed, with 2 if something is not, with 3 if a verdict is unknown or the manifests have problems,
+and with 1 on an error. With --expect, exit with 0 if every verdict is the expected one.`,
 		Example: `  netloom probe -f examples 'shop/web-0->shop/db-0:tcp/5432'
   netloom probe -f examples -n shop 'web-*->api-0:tcp/api' '203.0.113.7->web-0:80'
-  netloom probe -f examples --from shop/web-0 --to shop/db-0 --port 5432 --expect deny`,
+  netloom probe -f examples --from shop/web-0 --to shop/db-0 --port 5432 --expect deny
+  netloom probe -f deploy/examples/clusters/a --cluster a --peer-manifests b=deploy/examples/clusters/b 'b/shop/checkout-0->a/shop/db-0:5432'`,
 		Args: cobra.ArbitraryArgs,
 	}
 	manifests := bindSources(cmd)
+	manifests.bindClusters(cmd)
 	manifests.firewalls = true
 	output := bindOutput(cmd, formTable, formWide, formName, formJSON, formYAML)
 	explainer := bindExplainer(cmd)
@@ -124,7 +130,7 @@ func (o *probeOptions) questions(args []string) ([]query.Question, error) {
 	}
 	switch query.Verdict(o.expect) {
 	case "", query.Allow, query.Deny, query.Refuse:
-	case query.Mixed:
+	case query.Mixed, query.VerdictUnknown:
 		fallthrough
 	default:
 		faults = append(faults, fmt.Errorf("--expect: %q: expected allow, deny or refuse", o.expect))
@@ -152,9 +158,11 @@ func probe(cmd *cobra.Command, inv *query.Inventory, questions []query.Question,
 	if o.expect != "" {
 		want = query.Verdict(o.expect)
 	}
-	others := 0
+	others, unknown := 0, 0
 	for i := range report.Answers {
-		if report.Answers[i].Verdict != want {
+		if v := report.Answers[i].Verdict; v == query.VerdictUnknown {
+			unknown++
+		} else if v != want {
 			others++
 		}
 	}
@@ -172,6 +180,8 @@ func probe(cmd *cobra.Command, inv *query.Inventory, questions []query.Question,
 		return err
 	}
 	switch {
+	case unknown > 0:
+		return cannotTell("%d of %d verdicts depend on policies of clusters that were not read", unknown, len(report.Answers))
 	case others == 0:
 		return nil
 	case o.expect == "":

@@ -30,6 +30,11 @@ const (
 // clusterName is the pattern of the names of clusters, which are values of labels.
 const clusterName = `[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?`
 
+// IsClusterName reports whether a cluster may have a name.
+func IsClusterName(name string) bool {
+	return regexp.MustCompile(`^` + clusterName + `$`).MatchString(name)
+}
+
 func (c *Config) peerSettings() []setting.Setting {
 	return []setting.Setting{
 		peerList("peer-clusters", "other clusters whose pods policies may select as peers, as NAME or NAME=CONTEXT of peer-kubeconfig; "+

@@ -15,7 +15,8 @@ import (
 
 // Write writes objects of a source as one List in JSON, which a directory or Load can read: objects that are gone and
 // fields that netloom does not use are left out. Secrets in objects are not shown. It holds a copy of one object at a time.
-func Write(w io.Writer, src source.Source, refs []object.Ref) error {
+// The other clusters of a set, if there is one, are written with it.
+func Write(w io.Writer, src source.Source, refs []object.Ref, set *ClusterSet) error {
 	head := struct {
 		APIVersion  string   `json:"apiVersion"`
 		Kind        string   `json:"kind"`
@@ -27,6 +28,15 @@ func Write(w io.Writer, src source.Source, refs []object.Ref) error {
 		return fmt.Errorf("export manifests: %w", err)
 	}
 	before := strings.TrimSuffix(string(text), "{}}") + "["
+	if set != nil {
+		if _, err := io.WriteString(w, strings.TrimSuffix(before, `"items":[`)); err != nil {
+			return err
+		}
+		if err := set.write(w); err != nil {
+			return err
+		}
+		before = `"items":[`
+	}
 	for _, ref := range refs {
 		o, ok := exported(src, ref)
 		if !ok {

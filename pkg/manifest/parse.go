@@ -244,6 +244,7 @@ func (r *reading) list(raw json.RawMessage, path string, item metav1.TypeMeta, d
 		metav1.TypeMeta `json:",inline"`
 		Metadata        metav1.ListMeta   `json:"metadata"`
 		Unavailable     []string          `json:"unavailable"` // see UnavailableOf
+		Clusters        json.RawMessage   `json:"clusters"`    // see ClustersOf
 		Items           []json.RawMessage `json:"items"`
 	}
 	if depth >= maxNesting {

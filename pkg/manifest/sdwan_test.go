@@ -249,6 +249,6 @@ func TestSecretsOfADirectory(t *testing.T) {
 // manifestsOf is what WriteManifests writes.
 func manifestsOf(source source.Source, refs []object.Ref) ([]byte, error) {
 	var b bytes.Buffer
-	err := Write(&b, source, refs)
+	err := Write(&b, source, refs, nil)
 	return b.Bytes(), err
 }

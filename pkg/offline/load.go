@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"net/netip"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -40,6 +39,9 @@ type Manifests struct {
 	Over []string
 	// Without are objects to leave out, wherever they are declared. One that is not declared is an error.
 	Without []object.Ref
+	// Peers are further clusters, with their policies. With Set, also those in a List that a daemon wrote count, without policies.
+	Peers []Peer
+	Set   bool
 
 	Translator translator.Options
 }
@@ -51,43 +53,78 @@ func Load(opts Manifests) (query.State, error) {
 	if err != nil {
 		return query.State{}, err
 	}
-	return m.state(opts), nil
+	others, err := m.others(&opts)
+	if err != nil {
+		return query.State{}, err
+	}
+	return m.state(opts, others...), nil
 }
 
-// state translates the objects.
-func (m *manifests) state(opts Manifests) query.State {
-	state := query.State{Cluster: opts.Translator.Cluster, Firewalls: opts.Translator.Firewalls, Reading: m.reading(&opts)}
+// state translates the objects, with those of other clusters as peers. These become states as well.
+func (m *manifests) state(opts Manifests, others ...*member) query.State {
+	members := append([]*member{{manifests: m, opts: opts, judged: true}}, others...)
+	complete(members)
+	states := make([]query.State, len(members))
+	for i := range members {
+		states[i] = members[i].translate(members)
+	}
+	own := states[0]
+	own.Others = states[1:]
+	for i := range own.Others {
+		if own.Others[i].Snapshot == nil {
+			own.Others[i].View = own.View
+		}
+	}
+	return own
+}
+
+// translate makes the state of a cluster: what its objects mean, with the pods of the other members as peers. It means nothing if
+// its policies were not read.
+func (m *member) translate(members []*member) query.State {
+	opts := m.opts
+	state := query.State{
+		Cluster: opts.Translator.Cluster, Firewalls: opts.Translator.Firewalls, Reading: m.reading(&opts), Unread: m.unread, MadeUp: madeUpBy(members),
+	}
 	t := translator.New(opts.Translator)
 	state.Unavailable = m.unavailable()
 	t.SetUnknown(pipeline.UnknownAreas(state.Unavailable))
-	all := m.objects()
-	var madeUp []netip.Addr
-	if !opts.Live {
-		made := m.completed()
-		made.describe(&state)
-		all, madeUp = made.objects, made.made.All()
-	}
+	m.standIns.describe(&state)
+	all := m.standIns.objects
 	for _, ref := range slices.SortedFunc(maps.Keys(all), object.Ref.Compare) {
 		o := all[ref]
+		addObject(&state.Objects, o)
+		if !m.judged {
+			continue
+		}
 		if err := t.Put(o); err != nil {
 			state.Problems = append(state.Problems, object.Problem{Ref: ref, Message: err.Error(), Place: m.place(ref)})
 		}
-		addObject(&state.Objects, o)
 	}
-	state.Snapshot, state.View = t.Snapshot(), t.View()
-	if hint := dependsOnMadeUp(&state, madeUp); hint != "" {
-		state.Reading.Hints = append(state.Reading.Hints, hint)
+	if m.judged {
+		m.putPeers(t, members)
+		m.meaning(t, members, &state)
 	}
 	for _, source := range m.sources {
 		state.Problems = append(state.Problems, source.Problems()...)
 	}
-	for _, p := range t.Problems() {
-		p.Place = m.place(p.Ref)
-		state.Problems = append(state.Problems, p)
-	}
 	findLines(state.Problems, m.content, opts.MaxFile)
 	slices.SortFunc(state.Problems, object.Problem.Compare)
 	return state
+}
+
+// meaning adds what a translator made of the objects.
+func (m *member) meaning(t *translator.Translator, members []*member, state *query.State) {
+	state.Snapshot, state.View = t.Snapshot(), t.View()
+	if hint := dependsOnMadeUp(state, m.standIns.made.All()); hint != "" {
+		state.Reading.Hints = append(state.Reading.Hints, hint)
+	}
+	for _, p := range t.Problems() {
+		if p.Cluster != state.Cluster && isJudged(members, p.Cluster) {
+			continue // its cluster has the same
+		}
+		p.Place = m.place(p.Ref)
+		state.Problems = append(state.Problems, p)
+	}
 }
 
 // manifests are the objects of several directories and files.

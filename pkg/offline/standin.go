@@ -34,19 +34,24 @@ type cluster struct {
 	namespaces map[string]bool
 }
 
-// completed adds to the objects in force what a cluster would add.
-func (m *manifests) completed() *cluster {
+// surveyed is the objects in force.
+func (m *manifests) surveyed() *cluster {
 	c := &cluster{
 		objects: m.objects(), pods: workload.NewIndex(), real: map[netip.Addr]bool{}, hasSlices: map[object.Ref]bool{}, namespaces: map[string]bool{},
 	}
-	c.made.Taken = func(a netip.Addr) bool { return c.real[a] }
-	refs := slices.SortedFunc(maps.Keys(c.objects), object.Ref.Compare)
-	for _, ref := range refs {
+	for ref := range c.objects {
 		c.survey(ref)
 	}
 	if !c.is4 && !c.is6 {
 		c.is4 = true
 	}
+	return c
+}
+
+// complete adds what a cluster would add. No made-up address is one of those that are taken.
+func (c *cluster) complete(m *manifests, taken func(netip.Addr) bool) {
+	c.made.Taken = taken
+	refs := slices.SortedFunc(maps.Keys(c.objects), object.Ref.Compare)
 	for _, ref := range refs {
 		if p, ok := c.objects[ref].(*corev1.Pod); ok {
 			if m.force[ref].Bare(ref) && !p.Spec.HostNetwork {
@@ -63,8 +68,10 @@ func (m *manifests) completed() *cluster {
 			c.serve(ref, s)
 		}
 	}
-	return c
 }
+
+// has reports whether an address is in use.
+func (c *cluster) has(a netip.Addr) bool { return c.real[a] || c.made.MadeUp(a) }
 
 // objects are those in force.
 func (m *manifests) objects() map[object.Ref]runtime.Object {
@@ -233,7 +240,7 @@ func (c *cluster) familiesOf(s *corev1.Service) []corev1.IPFamily {
 
 // describe adds to a state what stands for what.
 func (c *cluster) describe(s *query.State) {
-	s.Workloads, s.MadeUp = c.workloads, c.made.MadeUp
+	s.Workloads = c.workloads
 	s.Problems = append(s.Problems, c.problems...)
 	s.Reading.StandIns, s.Reading.VIPs = c.standIns, c.vips
 	for i := range c.workloads {

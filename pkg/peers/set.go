@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -46,6 +47,7 @@ type cluster struct {
 	mu   sync.Mutex
 	lost time.Time // since when it cannot be read; zero if it can
 	pods int
+	refs map[object.Ref]struct{} // of the objects that it has
 }
 
 // New makes a set of other clusters. Zero patience is DefaultPatience; it begins with Run.
@@ -55,7 +57,7 @@ func New(clusters []Cluster, patience time.Duration, log logrus.FieldLogger) *Se
 	}
 	s := &Set{log: log, wake: make(chan struct{}, 1), patience: patience}
 	for _, c := range clusters {
-		s.clusters = append(s.clusters, &cluster{Cluster: c})
+		s.clusters = append(s.clusters, &cluster{Cluster: c, refs: map[object.Ref]struct{}{}})
 	}
 	slices.SortFunc(s.clusters, func(a, b *cluster) int { return strings.Compare(a.Name, b.Name) })
 	return s
@@ -184,6 +186,7 @@ func (s *Set) Feed(t *translator.Translator) {
 		refs := c.Source.Drain()
 		for _, ref := range refs {
 			o, ok := c.Source.Get(ref)
+			c.keep(ref, ok)
 			if !ok {
 				t.RemovePeer(c.Name, ref.Kind, ref.Namespace, ref.Name)
 				continue
@@ -198,6 +201,29 @@ func (s *Set) Feed(t *translator.Translator) {
 			c.mu.Unlock()
 		}
 	}
+}
+
+// keep records whether the cluster has an object.
+func (c *cluster) keep(ref object.Ref, has bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if has {
+		c.refs[ref] = struct{}{}
+	} else {
+		delete(c.refs, ref)
+	}
+}
+
+// Foreign returns what was read of the clusters, by name.
+func (s *Set) Foreign() []source.Foreign {
+	out := make([]source.Foreign, 0, len(s.clusters))
+	for _, c := range s.clusters {
+		c.mu.Lock()
+		refs := slices.SortedFunc(maps.Keys(c.refs), object.Ref.Compare)
+		c.mu.Unlock()
+		out = append(out, source.Foreign{Cluster: c.Name, Source: c.Source, Refs: refs, Unread: c.State().unread()})
+	}
+	return out
 }
 
 // Problems lists what cannot be read, and the objects that do not fit their type.
@@ -260,13 +286,21 @@ func (s *Set) Degraded() []string {
 	}
 	var out []string
 	for _, c := range s.States() {
-		switch {
-		case !c.Synced:
-			out = append(out, fmt.Sprintf("degraded: cluster %s has not been read: its pods match no policy", c.Name))
-		case !c.Lost.IsZero():
-			out = append(out, fmt.Sprintf("degraded: cluster %s has not been readable for %s: its %d pods stay as they were",
-				c.Name, time.Since(c.Lost).Round(time.Second), c.Pods))
+		if text := c.unread(); text != "" {
+			out = append(out, "degraded: cluster "+c.Name+" "+text)
 		}
 	}
 	return out
+}
+
+// unread describes that a cluster cannot be read; "" if it can.
+func (s State) unread() string {
+	switch {
+	case !s.Synced:
+		return "has not been read: its pods match no policy"
+	case !s.Lost.IsZero():
+		return fmt.Sprintf("has not been readable for %s: its %d pods stay as they were", time.Since(s.Lost).Round(time.Second), s.Pods)
+	default:
+		return ""
+	}
 }

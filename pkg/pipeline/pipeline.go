@@ -20,6 +20,7 @@ import (
 	"github.com/netloom/netloom/pkg/retention"
 	"github.com/netloom/netloom/pkg/source"
 	"github.com/netloom/netloom/translator"
+	"github.com/netloom/netloom/translator/field"
 )
 
 // Pipeline turns what a source delivers into snapshots. One goroutine runs it; the newest snapshot and its problems may be
@@ -35,6 +36,7 @@ type Pipeline struct {
 	retainer    retainer                      // the source, if it keeps missing objects; nil otherwise
 	inTargets   func() []retention.KeptObject // what targets keep; nil if none keeps anything
 	cluster     string
+	everywhere  bool // selectors of peers that name no cluster select pods of all of them
 
 	mu          sync.RWMutex
 	latest      *intent.Snapshot
@@ -68,7 +70,7 @@ type Stats struct{ Endpoints, Sets, Policies int }
 func New(source source.Source, opts translator.Options, log logrus.FieldLogger) *Pipeline {
 	retainer, _ := source.(retainer)
 	return &Pipeline{
-		retainer: retainer, cluster: opts.Cluster,
+		retainer: retainer, cluster: opts.Cluster, everywhere: opts.ClusterSet == field.SetByDefault,
 		source: source, translator: translator.New(opts), log: log, undelivered: map[object.Ref]bool{}, refs: map[object.Ref]struct{}{},
 		tasks: newTasks(),
 	}
@@ -80,6 +82,7 @@ type Peers interface {
 	Ready() bool
 	Feed(t *translator.Translator)
 	Problems() []object.Problem
+	Foreign() []source.Foreign // what was read; safe for concurrent use
 }
 
 // Join adds other clusters, whose pods policies may select as peers. It has to be called before Run.
@@ -124,12 +127,20 @@ func (p *Pipeline) Edition() uint64 {
 }
 
 // WriteManifests writes every object that was read, as it is now, as one List in JSON, without the fields that netloom does
-// not use.
+// not use. The other clusters of a set are written with it.
 func (p *Pipeline) WriteManifests(w io.Writer) error {
 	p.mu.RLock()
 	refs := slices.SortedFunc(maps.Keys(p.refs), object.Ref.Compare)
 	p.mu.RUnlock()
-	return manifest.Write(w, p.source, refs)
+	return manifest.Write(w, p.source, refs, p.clusterSet())
+}
+
+// clusterSet returns the set of clusters; nil if there is one cluster.
+func (p *Pipeline) clusterSet() *manifest.ClusterSet {
+	if p.peers == nil {
+		return nil
+	}
+	return &manifest.ClusterSet{Own: p.cluster, Everywhere: p.everywhere, Others: p.peers.Foreign()}
 }
 
 // Run works until ctx ends. It does not run the source.

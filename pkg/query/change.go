@@ -27,6 +27,7 @@ func (inv *Inventory) change(c *connection, egress, ingress *Side) []string {
 		}
 		d, what := side.direction.String(), side.of+" "+side.peer+" on "+portText(&c.Flow)
 		switch {
+		case side.Verdict == VerdictUnknown:
 		case egress.Verdict == Allow && ingress.Verdict == Allow:
 			lines = append(lines, closing(side.Side, d, side.subject, what))
 		case side.Verdict == Deny && len(side.DeniedBy) > 0:

@@ -46,7 +46,7 @@ func (inv *Inventory) Connections(q Question, w Where) ([]Connection, error) {
 func (inv *Inventory) sentOn(f intent.Flow, p *pair) ([]Connection, error) {
 	f.Src, f.Dst = inv.party(f.Src), inv.party(f.Dst)
 	c := Connection{Flow: f, From: inv.nameOf(f.Src, p.from.name), To: inv.nameOf(f.Dst, p.to.name)}
-	b := inv.state.Snapshot.Evaluate(f).Balanced
+	b := p.at.state.Snapshot.Evaluate(f).Balanced
 	if b == nil {
 		return []Connection{c}, nil
 	}
@@ -74,7 +74,7 @@ func (inv *Inventory) party(p intent.Party) intent.Party {
 // nameOf returns the name of a pod, and another for what is none.
 func (inv *Inventory) nameOf(p intent.Party, other string) string {
 	if p.Key != (object.Key{}) {
-		return podName(p.Key)
+		return inv.set.nameOf(p.Key)
 	}
 	return other
 }
@@ -84,7 +84,7 @@ func (inv *Inventory) nameOf(p intent.Party, other string) string {
 func (inv *Inventory) At(a netip.Addr) (name string, pod bool) {
 	switch pods := inv.byAddr[a]; {
 	case len(pods) == 1:
-		return podName(pods[0].Key), true
+		return inv.set.nameOf(pods[0].Key), true
 	case len(pods) > 1:
 		return a.String() + " of several pods", true
 	}

@@ -24,6 +24,7 @@ type end struct {
 	note    string // what policies see, if that differs from the name
 	ports   []labelcache.NamedPort
 	service *service
+	in      *Inventory // that found it; nil for an address that no pod of a single cluster has
 	// workload is the object that the end was named by; nil if it was named by itself.
 	workload *Workload
 }
@@ -33,8 +34,28 @@ type end struct {
 // A text is an address; [pod/]NAMESPACE/NAME; node/NAME; svc/NAMESPACE/NAME, with :PORT if the service has several, or its name in DNS;
 // a workload such as deploy/NAMESPACE/NAME; ns/NAME for all pods of a namespace. A pod's name may be a pattern such as web-*, or a label
 // selector such as app=web; NAMESPACE may be *. These select every matching pod, at least one. The namespace of Services and workloads
-// may be left out if only one has the name.
+// may be left out if only one has the name. The name of a cluster may come first, such as b/shop/db-0 or b/deploy/shop/web.
 func (inv *Inventory) ends(text, namespace string) ([]end, error) {
+	member, rest, err := inv.within(text)
+	if err != nil {
+		return nil, err
+	}
+	if member != nil {
+		found, err := member.endsHere(rest, namespace)
+		if err != nil {
+			err = fmt.Errorf("in cluster %s: %w", member.state.Cluster, member.orUnread(err))
+		}
+		return found, err
+	}
+	found, err := inv.endsHere(text, namespace)
+	if hint := inv.clustersHint(text); err != nil && hint != "" {
+		err = fmt.Errorf("%w%s", err, hint)
+	}
+	return found, err
+}
+
+// endsHere is ends for a text without the name of a cluster.
+func (inv *Inventory) endsHere(text, namespace string) ([]end, error) {
 	everywhere := namespace == AllNamespaces
 	if everywhere {
 		namespace = ""
@@ -181,7 +202,7 @@ func (inv *Inventory) podsLike(text string) ([]end, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%q: %w", text, err)
 		}
-		if !in {
+		if !in || !inv.isOwn(e) {
 			continue
 		}
 		ok, err := matches(e.Key.Name, e.Labels)
@@ -201,8 +222,8 @@ func (inv *Inventory) podsLike(text string) ([]end, error) {
 // endpoint is a pod that is not on the host network.
 func (inv *Inventory) endpoint(e *labelcache.Endpoint) end {
 	return end{
-		name: e.Key.Namespace + "/" + e.Key.Name, kind: KindPod, key: e.Key, addrs: e.AllAddrs(), node: e.Node,
-		ports: e.Ports,
+		name: inv.set.nameOf(e.Key), kind: KindPod, key: e.Key, addrs: e.AllAddrs(), node: e.Node,
+		ports: e.Ports, in: inv,
 	}
 }
 
@@ -222,7 +243,7 @@ func (inv *Inventory) pod(name string) (end, error) {
 	case p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed:
 		return end{}, fmt.Errorf("pod %s has finished (%s) and has no connections", name, p.Status.Phase)
 	}
-	out := end{name: name, kind: KindPod, node: p.Spec.NodeName, addrs: podAddrs(p)}
+	out := end{name: inv.prefix() + name, kind: KindPod, node: p.Spec.NodeName, addrs: podAddrs(p), in: inv}
 	if len(out.addrs) == 0 {
 		out.addrs = inv.nodes[p.Spec.NodeName]
 	}
@@ -256,22 +277,22 @@ func (inv *Inventory) node(name string) (end, error) {
 	if len(addrs) == 0 {
 		return end{}, fmt.Errorf("node %s has no address: its manifest needs status.addresses", name)
 	}
-	return end{name: "node/" + name, kind: KindNode, addrs: addrs, node: name}, nil
+	return end{name: inv.prefix() + "node/" + name, kind: KindNode, addrs: addrs, node: name, in: inv}, nil
 }
 
 // address is an address, with its owner.
 func (inv *Inventory) address(a netip.Addr) end {
-	out := end{name: inv.state.addrText(a), kind: kindAddress, addrs: []netip.Addr{a}, node: inv.nodeOf[a]}
+	out := end{name: inv.state.addrText(a), kind: kindAddress, addrs: []netip.Addr{a}, node: inv.nodeOf[a], in: inv.homeOf(a)}
 	pods := inv.byAddr[a]
 	switch {
 	case len(pods) == 1:
 		e := pods[0]
 		out.key, out.node, out.ports = e.Key, e.Node, e.Ports
-		out.note = "the address of pod " + e.Key.String()
+		out.note = "the address of pod " + inv.set.nameOf(e.Key)
 	case len(pods) > 1:
 		names := make([]string, len(pods))
 		for i, e := range pods {
-			names[i] = e.Key.String()
+			names[i] = inv.set.nameOf(e.Key)
 		}
 		out.note = "the address of pods " + joinAnd(names) + ": the policies of all of them apply"
 	case out.node != "":

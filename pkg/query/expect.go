@@ -1,6 +1,7 @@
 package query
 
 import (
+	"fmt"
 	"net/netip"
 
 	"github.com/netloom/netloom/pkg/intent"
@@ -69,20 +70,23 @@ func (inv *Inventory) check(q Question, w Where, r *Result, all *Results) error 
 		}
 		r.Answers++
 		all.Connections += len(flows)
-		verdict := inv.verdict(&flows[0], &all.Looked)
+		at := pairs[i].at
+		verdict := at.verdict(&flows[0], &all.Looked)
 		for n := range flows[1:] {
-			verdict = verdict.with(inv.verdict(&flows[1+n], &all.Looked))
+			verdict = verdict.with(at.verdict(&flows[1+n], &all.Looked))
 		}
 		if verdict == r.Expect {
 			continue
 		}
-		r.Wrong++
-		if len(r.Failures) == maxFailures {
+		if r.Wrong++; len(r.Failures) == maxFailures && verdict != VerdictUnknown {
 			continue
 		}
-		a, err := inv.answer(&pairs[i], w)
-		if err != nil {
+		a, err := at.answer(&pairs[i], w)
+		switch {
+		case err != nil:
 			return err
+		case verdict == VerdictUnknown:
+			return fmt.Errorf("%s: %s", a.Question, a.unknown())
 		}
 		r.Failures = append(r.Failures, a)
 	}
@@ -96,13 +100,21 @@ func (inv *Inventory) verdict(f *intent.Flow, looked *int) Verdict {
 	if _, front := s.Frontend(f.Network, f.Protocol, netip.AddrPortFrom(f.Dst.Addr, f.Port)); front != nil {
 		v := s.Evaluate(*f)
 		*looked += s.PolicyCount() * len(v.Balanced.Choices)
-		return verdictOfBalanced(v.Balanced)
+		return verdictOfBalanced(v.Balanced, func(i int) Verdict {
+			c := &connection{Flow: *f}
+			c.Dst, c.Port = intent.Party{Addr: v.Balanced.Choices[i].Backend.Addr}, v.Balanced.Choices[i].Backend.Port
+			return inv.passes(c, new(int))
+		})
 	}
-	if f.Src.Addr == f.Dst.Addr {
+	return inv.passes(&connection{Flow: *f}, looked)
+}
+
+// passes is the verdict of the policies of both ends.
+func (inv *Inventory) passes(c *connection, looked *int) Verdict {
+	if c.Src.Addr == c.Dst.Addr {
 		return Allow
 	}
-	c := &connection{Flow: *f}
-	return verdictOf(inv.lets(intent.Egress, c, looked) && inv.lets(intent.Ingress, c, looked))
+	return both(inv.passesAt(intent.Egress, c, looked), inv.passesAt(intent.Ingress, c, looked))
 }
 
 // lets reports whether the policies of one end let a connection pass.

@@ -17,18 +17,32 @@ type Explanation struct {
 	Pod     *PodExplanation     `json:"pod,omitempty"`
 	Service *ServiceExplanation `json:"service,omitempty"`
 	SDWAN   *SDWANExplanation   `json:"sdwan,omitempty"` // of an SD-WAN object
+	// ClusterName is the cluster of the object, if there are several.
+	ClusterName string `json:"cluster,omitempty"`
 	// Unknown lists what the answer lacks because it cannot be read; see the function of that name.
 	Unknown []string `json:"unknown,omitempty"`
 }
 
 // Explain explains KIND/NAMESPACE/NAME: a policy, a pod, a service or an SD-WAN object; the namespace defaults to the
-// given one. A cluster-wide policy is KIND/NAME. It fails if there is no such object.
+// given one. A cluster-wide policy is KIND/NAME. The name of a cluster may come first, as in b/pod/shop/db-0. It fails if there is no such object.
 func (inv *Inventory) Explain(text, namespace string) (Explanation, error) {
-	e, err := inv.explain(text, namespace)
+	member, rest, err := inv.within(text)
 	if err != nil {
 		return Explanation{}, err
 	}
-	e.Unknown = inv.Unknown()
+	if member == nil {
+		member, rest = inv, text
+	}
+	e, err := member.explain(rest, namespace)
+	switch {
+	case err != nil && member != inv:
+		return Explanation{}, fmt.Errorf("in cluster %s: %w", member.state.Cluster, member.orUnread(err))
+	case err != nil:
+		return Explanation{}, err
+	}
+	if e.Unknown = member.Unknown(); inv.set.several() {
+		e.ClusterName = member.state.Cluster
+	}
 	return e, nil
 }
 
@@ -53,7 +67,7 @@ func (inv *Inventory) explain(text, namespace string) (Explanation, error) {
 		if err != nil {
 			return Explanation{}, err
 		}
-		return Explanation{Pod: inv.explainPod(found[0].name)}, nil
+		return Explanation{Pod: inv.explainPod(strings.TrimPrefix(found[0].name, inv.prefix()))}, nil
 	}
 	if len(parts) == 4 && parts[0] == string(KindPod) { // a pod that stands for those of a workload
 		parts = []string{parts[0], parts[1], parts[2] + "/" + parts[3]}
@@ -104,7 +118,7 @@ func (inv *Inventory) everyName() []string {
 func (inv *Inventory) problemsOf(kind, name string) []object.Problem {
 	var out []object.Problem
 	for _, p := range inv.state.Problems {
-		if p.Ref.Kind == kind && p.Ref.NamespacedName() == name {
+		if (p.Cluster == "" || p.Cluster == inv.state.Cluster) && p.Ref.Kind == kind && p.Ref.NamespacedName() == name {
 			out = append(out, p)
 		}
 	}
@@ -118,12 +132,12 @@ const maxMembers = 20
 type Members struct {
 	Title    string         `json:"title"`              // such as "pods app=web in namespace shop"
 	Count    int            `json:"count"`              // of pods
-	Pods     []string       `json:"pods,omitempty"`     // the first maxMembers of them, as namespace/name
+	Pods     []string       `json:"pods,omitempty"`     // the first maxMembers of them, as [cluster/]namespace/name
 	Prefixes []netip.Prefix `json:"prefixes,omitempty"` // addresses in addition
 }
 
 // membersOf lists what is in a set; nil is everything.
-func membersOf(set *intent.Set) Members {
+func membersOf(set *intent.Set, name func(object.Key) string) Members {
 	m := Members{Title: titleOf(set)}
 	if set == nil {
 		return m
@@ -133,7 +147,7 @@ func membersOf(set *intent.Set) Members {
 		return m
 	}
 	for e := range set.Members.All() {
-		m.Pods = append(m.Pods, podName(e.Key))
+		m.Pods = append(m.Pods, name(e.Key))
 	}
 	slices.Sort(m.Pods)
 	m.Pods = withoutTwins(m.Pods)

@@ -3,6 +3,7 @@ package query
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
 	"strings"
@@ -17,14 +18,16 @@ import (
 
 // PodExplanation is the effect of policies on a pod.
 type PodExplanation struct {
-	Name      string            `json:"name"` // namespace/name
+	Name      string            `json:"name"` // [cluster/]namespace/name
 	Node      string            `json:"node,omitempty"`
 	Addresses []string          `json:"addresses,omitempty"`
 	Labels    map[string]string `json:"labels,omitempty"`
 	Ports     []string          `json:"ports,omitempty"` // those with a name, such as "http tcp/8080"
 	Services  []string          `json:"services,omitempty"`
-	// Note is why policies do not see it; then it has no sides.
-	Note     string           `json:"note,omitempty"`
+	// Note is why policies do not see it, or that its policies are not known; then it has no sides.
+	Note string `json:"note,omitempty"`
+	// PeerIn are the rules of the own cluster that match a pod of another cluster as a peer.
+	PeerIn   []Rule           `json:"peerIn,omitempty"`
 	Ingress  *PodSide         `json:"ingress,omitempty"`
 	Egress   *PodSide         `json:"egress,omitempty"`
 	Problems []object.Problem `json:"problems,omitempty"`
@@ -40,6 +43,8 @@ type PodSide struct {
 	// Reach are the ends with which traffic passes, considering both their policies and those of the pod. All others are
 	// cut off.
 	Reach []Reach `json:"reach"`
+	// Undecided are the clusters with pods in Reach whose own policies are not considered.
+	Undecided []string `json:"undecided,omitempty"`
 }
 
 // ClusterPolicy is a cluster-wide policy and its place in its tier.
@@ -61,7 +66,7 @@ type Reach struct {
 }
 
 func (inv *Inventory) explainPod(name string) *PodExplanation {
-	out := &PodExplanation{Name: name, Problems: inv.problemsOf(object.KindPod, name)}
+	out := &PodExplanation{Name: inv.prefix() + name, Problems: inv.problemsOf(object.KindPod, name)}
 	namespace, short, _ := strings.Cut(name, "/")
 	e, ok := inv.state.View.Endpoint(inv.key(namespace, short))
 	if !ok {
@@ -81,9 +86,30 @@ func (inv *Inventory) explainPod(name string) *PodExplanation {
 		out.Ports = append(out.Ports, fmt.Sprintf("%s %s/%d", p.Name, p.Protocol, p.Number))
 	}
 	out.Services = inv.servicesOf(e.Addrs)
+	if own := inv.set.members[inv.set.own]; own != inv {
+		out.PeerIn = own.peerRules(e.Key)
+	}
+	if !inv.judges {
+		out.Note = "its policies are those of cluster " + inv.state.Cluster + ", which were not read"
+		return out
+	}
 	r := inv.newReacher(e)
 	out.Ingress, out.Egress = r.side(intent.Ingress), r.side(intent.Egress)
 	return out
+}
+
+// peerRules lists the rules that match a pod as a peer by its labels.
+func (inv *Inventory) peerRules(k object.Key) []Rule {
+	var out []Rule
+	for p := range inv.state.Snapshot.Policies() {
+		for i := range p.Rules {
+			r := &p.Rules[i]
+			if r.Peer.Kind == intent.PeerSet && inv.state.Snapshot.Set(r.Peer.Set).HasKey(k) {
+				out = append(out, Rule{Policy: p.Origin.String(), Path: r.Path, Name: r.Name, Action: actionText(r.Action)})
+			}
+		}
+	}
+	return mergeNearMisses(out)
 }
 
 // servicesOf are the Services that send to one of some addresses.
@@ -152,7 +178,24 @@ func (r *reacher) side(d intent.Direction) *PodSide {
 		}
 	}
 	out.settle(families)
+	out.Undecided = r.undecided(out)
 	return out
+}
+
+// undecided lists the other clusters that have pods on a side.
+func (r *reacher) undecided(s *PodSide) []string {
+	reached, found := map[string]bool{}, map[string]bool{}
+	for i := range s.Reach {
+		for _, name := range s.Reach[i].Pods {
+			reached[name] = true
+		}
+	}
+	for _, e := range r.inv.endpoints {
+		if !r.inv.isOwn(e) && reached[r.inv.set.nameOf(e.Key)] {
+			found[e.Key.Cluster] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(found))
 }
 
 // clusterPolicies lists the cluster-wide policies of a tier that select the pod, in the order of evaluation.
@@ -206,7 +249,7 @@ func (r *reacher) between(d intent.Direction, own *reach.Class, addr netip.Addr,
 		node := r.inv.nodeOf[p.Standing.Addr()]
 		switch {
 		case !p.Standing.IsValid():
-			out.Pods = append(out.Pods, podName(p.Party.Key))
+			out.Pods = append(out.Pods, r.inv.set.nameOf(p.Party.Key))
 		case p.Standing.IsSingleIP() && node != "":
 			out.Nodes, out.ofNodes = append(out.Nodes, node), append(out.ofNodes, p.Standing)
 		default:

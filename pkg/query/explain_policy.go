@@ -9,7 +9,7 @@ import (
 // PolicyExplanation is the effect of a NetworkPolicy or a cluster-wide policy.
 type PolicyExplanation struct {
 	Kind string `json:"kind,omitempty"` // of a cluster-wide policy, as in manifests
-	Name string `json:"name"`           // namespace/name, or the name of a cluster-wide policy
+	Name string `json:"name"`           // [cluster/]namespace/name, or the name of a cluster-wide policy
 	// Tier is admin or baseline, and Priority the order in it, for a cluster-wide policy. A BaselineAdminNetworkPolicy has none.
 	Tier       string            `json:"tier,omitempty"`
 	Priority   *uint16           `json:"priority,omitempty"`
@@ -42,7 +42,7 @@ type PolicyRule struct {
 
 func (inv *Inventory) explainPolicy(of object.Ref) *PolicyExplanation {
 	out := &PolicyExplanation{
-		Name: of.NamespacedName(), Directions: []PolicyDirection{}, Problems: inv.problemsOf(of.Kind, of.NamespacedName()),
+		Name: inv.prefix() + of.NamespacedName(), Directions: []PolicyDirection{}, Problems: inv.problemsOf(of.Kind, of.NamespacedName()),
 	}
 	if of.Kind != object.KindNetworkPolicy {
 		out.Kind = of.Kind
@@ -52,11 +52,11 @@ func (inv *Inventory) explainPolicy(of object.Ref) *PolicyExplanation {
 		if p.Origin.Ref() != of {
 			continue
 		}
-		d := PolicyDirection{Direction: p.Direction.String(), Subject: membersOf(s.Set(p.Subject))}
+		d := PolicyDirection{Direction: p.Direction.String(), Subject: membersOf(s.Set(p.Subject), inv.set.nameOf)}
 		out.Tier, out.Priority = tierOf(p)
 		d.Log = policyIntent(p).Log
 		for i := range p.Rules {
-			d.Rules = append(d.Rules, policyRule(s, &p.Rules[i]))
+			d.Rules = append(d.Rules, inv.policyRule(&p.Rules[i]))
 		}
 		out.Directions = append(out.Directions, d)
 	}
@@ -85,19 +85,20 @@ func tierOf(p *intent.Policy) (string, *uint16) {
 	}
 }
 
-func policyRule(s *intent.Snapshot, r *intent.Rule) PolicyRule {
+func (inv *Inventory) policyRule(r *intent.Rule) PolicyRule {
+	s := inv.state.Snapshot
 	out := PolicyRule{
 		Path: r.Path, Name: r.Name, Action: r.Action.String(), Ports: r.Ports.Strings(), Peers: Members{Title: "any"},
 	}
 	switch r.Peer.Kind {
 	case intent.PeerAny:
 	case intent.PeerSet:
-		out.Peers = membersOf(s.Set(r.Peer.Set))
+		out.Peers = membersOf(s.Set(r.Peer.Set), inv.set.nameOf)
 	case intent.PeerNone:
 		out.Peers.Title = "none"
 	}
 	if r.Subject != "" {
-		subject := membersOf(s.Set(r.Subject))
+		subject := membersOf(s.Set(r.Subject), inv.set.nameOf)
 		out.Subject = &subject
 	}
 	return out

@@ -3,6 +3,7 @@ package query
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
 	"strings"
@@ -16,10 +17,12 @@ import (
 // Impact is the differences between two states, for pods that are in both with the same addresses.
 type Impact struct {
 	Changes []Effect `json:"changes"` // empty if no verdict changes
-	Pods    int      `json:"pods"`    // how many are in both
+	Pods    int      `json:"pods"`    // of the own cluster that are in both
 	// Appeared and Vanished are pods of one state only; pods whose addresses differ are in both. They are not compared.
 	Appeared []string `json:"appeared,omitempty"`
 	Vanished []string `json:"vanished,omitempty"`
+	// Undecided are the other clusters with pods in Changes: their own policies are not considered.
+	Undecided []string `json:"undecided,omitempty"`
 }
 
 // Effect is the same difference for all connections from some ends to others.
@@ -35,38 +38,44 @@ type Effect struct {
 
 // Group is a set of ends of connections that policies treat alike.
 type Group struct {
-	Pods    []string       `json:"pods,omitempty"`    // as namespace/name
+	Pods    []string       `json:"pods,omitempty"`    // as [cluster/]namespace/name
 	Outside []netip.Prefix `json:"outside,omitempty"` // addresses that belong to no pod; the fewest prefixes, in order
 }
 
 // Compare finds the effect of the step from one state to another on connections.
 func Compare(before, after State) Impact {
 	out := Impact{Changes: []Effect{}}
+	name := func(k object.Key) string { return nameIn(after.Cluster, k) }
 	old, now := endpointsOf(before.View), endpointsOf(after.View)
 	var both []intent.Endpoint
 	for key, e := range now {
 		if was, ok := old[key]; ok && slices.Equal(was.Addrs, e.Addrs) {
 			both = append(both, intent.Endpoint{Key: key, Addrs: e.Addrs, Node: e.Node})
+			if key.Cluster == after.Cluster {
+				out.Pods++
+			}
 			continue
 		}
-		out.Appeared = append(out.Appeared, podName(key))
+		out.Appeared = append(out.Appeared, name(key))
 	}
 	for key, e := range old {
 		if is, ok := now[key]; !ok || !slices.Equal(is.Addrs, e.Addrs) {
-			out.Vanished = append(out.Vanished, podName(key))
+			out.Vanished = append(out.Vanished, name(key))
 		}
 	}
 	slices.Sort(out.Appeared)
 	slices.Sort(out.Vanished)
-	out.Pods = len(both)
 
 	places := append(reach.PlacesOf(both), reach.Outside(assignedIn(old, now), before.Snapshot, after.Snapshot)...)
+	undecided := map[string]bool{}
 	for _, c := range reach.Impact(before.Snapshot, after.Snapshot, places) {
+		noteClusters(undecided, after.Cluster, c.From, c.To)
 		out.Changes = append(out.Changes, Effect{
-			From: groupOf(c.From, places), To: groupOf(c.To, places), Opened: trafficText(c.Opened), Closed: trafficText(c.Closed),
+			From: groupOf(c.From, places, name), To: groupOf(c.To, places, name), Opened: trafficText(c.Opened), Closed: trafficText(c.Closed),
 			Family: familyName(c.From.Family),
 		})
 	}
+	out.Undecided = slices.Sorted(maps.Keys(undecided))
 	out.Changes = joined(out.Changes)
 	if !bothFamilies(both) { // then the family is evident
 		for i := range out.Changes {
@@ -108,13 +117,22 @@ func assignedIn(states ...map[object.Key]*labelcache.Endpoint) func(netip.Addr) 
 	return func(a netip.Addr) bool { return held[a] }
 }
 
-func podName(k object.Key) string { return k.Namespace + "/" + k.Name }
+// noteClusters adds the clusters of pods in some classes, other than the own one.
+func noteClusters(to map[string]bool, own string, classes ...*reach.Class) {
+	for _, c := range classes {
+		for _, p := range c.Places {
+			if k := p.Party.Key; k.Name != "" && k.Cluster != own {
+				to[k.Cluster] = true
+			}
+		}
+	}
+}
 
-func groupOf(c *reach.Class, all []reach.Place) Group {
+func groupOf(c *reach.Class, all []reach.Place, name func(object.Key) string) Group {
 	g := Group{Outside: reach.Standings(all, c.Places)}
 	for _, p := range c.Places {
 		if !p.Standing.IsValid() {
-			g.Pods = append(g.Pods, podName(p.Party.Key))
+			g.Pods = append(g.Pods, name(p.Party.Key))
 		}
 	}
 	g.Pods = withoutTwins(slices.Compact(g.Pods))

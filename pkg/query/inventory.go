@@ -17,7 +17,9 @@ import (
 // Inventory finds objects in a State. It is immutable and safe for concurrent use.
 type Inventory struct {
 	state      State
-	endpoints  []*labelcache.Endpoint // by key
+	set        *clusterSet            // with the inventory itself
+	judges     bool                   // its policies are known
+	endpoints  []*labelcache.Endpoint // by key, of all clusters
 	byAddr     map[netip.Addr][]*labelcache.Endpoint
 	namespaces map[string]bool        // of pods
 	pods       map[string]*corev1.Pod // by namespace/name; including finished ones and those on the host network
@@ -32,8 +34,20 @@ type Inventory struct {
 
 // NewInventory indexes a state.
 func NewInventory(state State) *Inventory {
+	inv := index(state)
+	inv.join()
+	return inv
+}
+
+// index indexes a state without the other clusters.
+func index(state State) *Inventory {
+	judges := state.Snapshot != nil
+	if !judges {
+		state.Snapshot = intent.NewSnapshot()
+	}
 	inv := &Inventory{
 		state:      state,
+		judges:     judges,
 		byAddr:     map[netip.Addr][]*labelcache.Endpoint{},
 		namespaces: map[string]bool{},
 		pods:       map[string]*corev1.Pod{},
@@ -51,6 +65,9 @@ func NewInventory(state State) *Inventory {
 	for _, e := range inv.endpoints {
 		for _, a := range e.AllAddrs() {
 			inv.byAddr[a] = append(inv.byAddr[a], e)
+		}
+		if inv.isOwn(e) {
+			inv.namespaces[e.Key.Namespace] = true
 		}
 	}
 	inv.fileObjects()
@@ -147,7 +164,7 @@ func (inv *Inventory) key(namespace, name string) object.Key {
 func (inv *Inventory) Names(kind Kind) []string {
 	switch kind {
 	case KindPod:
-		return sortedKeys(inv.pods)
+		return inv.podNames()
 	case KindPolicy:
 		return sortedKeys(inv.policies)
 	case KindService:
@@ -166,6 +183,20 @@ func (inv *Inventory) Names(kind Kind) []string {
 	case kindAddress:
 	}
 	return nil
+}
+
+// podNames lists the pods of the cluster: its objects, and its endpoints, which are all that is known of some clusters.
+func (inv *Inventory) podNames() []string {
+	names := map[string]bool{}
+	for name := range inv.pods {
+		names[name] = true
+	}
+	for _, e := range inv.endpoints {
+		if inv.isOwn(e) {
+			names[e.Key.Namespace+"/"+e.Key.Name] = true
+		}
+	}
+	return sortedKeys(names)
 }
 
 // nodeAddrs are the addresses of a node in the network.

@@ -2,6 +2,7 @@ package query
 
 import (
 	"cmp"
+	"fmt"
 	"net/netip"
 
 	"github.com/netloom/netloom/pkg/intent"
@@ -11,21 +12,26 @@ import (
 type Verdict string
 
 // The verdicts. Deny drops the connection, Refuse answers with an error. Mixed depends on the address family, or on the
-// chosen endpoint of a service.
+// chosen endpoint of a service. VerdictUnknown depends on policies of another cluster that are not known.
 const (
 	Allow  Verdict = "allow"
 	Deny   Verdict = "deny"
 	Refuse Verdict = "refuse"
 	Mixed  Verdict = "mixed"
+
+	VerdictUnknown Verdict = "unknown"
 )
 
 // Answer is the result for the connections from one place to another.
 type Answer struct {
-	Question string  `json:"question"` // such as "shop/web-0 -> shop/db-0 tcp/5432"
-	From     string  `json:"from"`
-	To       string  `json:"to"`
-	Port     string  `json:"port"`
-	Verdict  Verdict `json:"verdict"`
+	Question string `json:"question"` // such as "shop/web-0 -> shop/db-0 tcp/5432"
+	From     string `json:"from"`
+	To       string `json:"to"`
+	// FromCluster and ToCluster are the clusters of the ends, if there are several; "" for an address outside.
+	FromCluster string  `json:"fromCluster,omitempty"`
+	ToCluster   string  `json:"toCluster,omitempty"`
+	Port        string  `json:"port"`
+	Verdict     Verdict `json:"verdict"`
 	// Notes list what policies see of an end, if that differs from its name.
 	Notes []string `json:"notes,omitempty"`
 	Flows []Flow   `json:"flows"` // one for each two addresses of one family
@@ -72,7 +78,7 @@ func (inv *Inventory) Probe(q Question, w Where) ([]Answer, error) {
 	}
 	answers := make([]Answer, 0, len(pairs))
 	for i := range pairs {
-		a, err := inv.answer(&pairs[i], w)
+		a, err := pairs[i].at.answer(&pairs[i], w)
 		if err != nil {
 			return nil, err
 		}
@@ -88,6 +94,9 @@ func (inv *Inventory) answer(p *pair, w Where) (Answer, error) {
 		return Answer{}, err
 	}
 	a := Answer{Question: p.String(), From: p.from.name, To: p.to.name, Port: p.port.String()}
+	if inv.set.several() {
+		a.FromCluster, a.ToCluster = p.from.cluster(), p.to.cluster()
+	}
 	for _, e := range []*end{p.from, p.to} {
 		if e.note != "" {
 			a.Notes = append(a.Notes, e.name+" is "+e.note)
@@ -95,6 +104,9 @@ func (inv *Inventory) answer(p *pair, w Where) (Answer, error) {
 	}
 	if note := inv.servicesUnknown(); note != "" && (p.to.kind == KindService || p.to.kind == kindAddress) {
 		a.Notes = append(a.Notes, p.to.name+": "+note)
+	}
+	if !inv.judges && p.to.kind == kindAddress {
+		a.Notes = append(a.Notes, fmt.Sprintf("%s: Services of cluster %s were not read: this may be the address of one", p.to.name, inv.state.Cluster))
 	}
 	for i := range flows {
 		a.Flows = append(a.Flows, inv.judge(&flows[i], p, w.Rows))
@@ -106,12 +118,24 @@ func (inv *Inventory) answer(p *pair, w Where) (Answer, error) {
 	return a, nil
 }
 
+// cluster is the name of the end's cluster; "" for an address outside.
+func (e *end) cluster() string {
+	if e.in == nil {
+		return ""
+	}
+	return e.in.state.Cluster
+}
+
 // with combines two verdicts.
 func (v Verdict) with(o Verdict) Verdict {
-	if v == o {
+	switch {
+	case v == o:
 		return v
+	case v == VerdictUnknown || o == VerdictUnknown:
+		return VerdictUnknown
+	default:
+		return Mixed
 	}
-	return Mixed
 }
 
 // verdictOf is allow or deny.
@@ -123,13 +147,13 @@ func verdictOf(allowed bool) Verdict {
 }
 
 // verdictOfBalanced is the combined verdict of all choices.
-func verdictOfBalanced(b *intent.Balanced) Verdict {
+func verdictOfBalanced(b *intent.Balanced, of func(choice int) Verdict) Verdict {
 	if b.Outcome == intent.Refused {
 		return Refuse
 	}
 	v := Deny
 	for i := range b.Choices {
-		one := verdictOf(b.Choices[i].Allowed)
+		one := of(i)
 		if i == 0 {
 			v = one
 		}
@@ -138,16 +162,16 @@ func verdictOfBalanced(b *intent.Balanced) Verdict {
 	return v
 }
 
-// judge evaluates the snapshot and collects the reasons.
+// judge evaluates the snapshot and collects the reasons. Each end is judged by the policies of its cluster.
 func (inv *Inventory) judge(f *intent.Flow, p *pair, rows RowNamer) Flow {
 	v := inv.state.Snapshot.Evaluate(*f)
 	out := Flow{
 		Family: familyOf(f.Dst.Addr), Source: inv.state.addrText(f.Src.Addr), Destination: inv.state.addrText(f.Dst.Addr) + " " + portText(f),
-		Verdict: verdictOf(v.Allowed),
 	}
 	if v.Balanced == nil {
 		c := &connection{*f, p.from.name, p.to.name, rows}
 		out.Egress, out.Ingress = inv.sides(c, v.Egress, v.Ingress)
+		out.Verdict = both(out.Egress.Verdict, out.Ingress.Verdict)
 		out.Change = inv.change(c, out.Egress, out.Ingress)
 		return out
 	}
@@ -159,7 +183,7 @@ func (inv *Inventory) judge(f *intent.Flow, p *pair, rows RowNamer) Flow {
 	for i := range b.Choices {
 		out.Service.Choices = append(out.Service.Choices, inv.choice(f, &b.Choices[i], p, rows))
 	}
-	out.Verdict = verdictOfBalanced(b)
+	out.Verdict = verdictOfBalanced(b, func(i int) Verdict { return out.Service.Choices[i].Verdict })
 	out.Change = changeOfService(f, b)
 	return out
 }
@@ -168,11 +192,12 @@ func (inv *Inventory) judge(f *intent.Flow, p *pair, rows RowNamer) Flow {
 func (inv *Inventory) choice(f *intent.Flow, c *intent.Choice, p *pair, rows RowNamer) BackendAnswer {
 	b := &c.Backend
 	out := BackendAnswer{
-		Address: inv.state.Shown(b.AddrPort().String()), Pod: inv.podAt(b.Addr), Node: b.Node, Verdict: verdictOf(c.Allowed),
+		Address: inv.state.Shown(b.AddrPort().String()), Pod: inv.podAt(b.Addr), Node: b.Node,
 	}
 	to := &connection{*f, p.from.name, cmp.Or(out.Pod, out.Address), rows}
 	to.Dst, to.Port = intent.Party{Addr: b.Addr}, b.Port
 	out.Egress, out.Ingress = inv.sides(to, c.Egress, c.Ingress)
+	out.Verdict = both(out.Egress.Verdict, out.Ingress.Verdict)
 	out.Change = inv.change(to, out.Egress, out.Ingress)
 	return out
 }
@@ -180,7 +205,7 @@ func (inv *Inventory) choice(f *intent.Flow, c *intent.Choice, p *pair, rows Row
 // podAt returns the pod with an address, the first of several; "" if there is none.
 func (inv *Inventory) podAt(a netip.Addr) string {
 	if pods := inv.byAddr[a]; len(pods) > 0 {
-		return pods[0].Key.Namespace + "/" + pods[0].Key.Name
+		return inv.set.nameOf(pods[0].Key)
 	}
 	return ""
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/netip"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/netloom/netloom/pkg/intent"
@@ -42,7 +43,7 @@ var withPort = regexp.MustCompile(`^(.*\S)(?:\s*:\s*|\s+)((?:(?i:tcp|udp|sctp)/[
 
 // ParseQuestion reads "shop/web-0 -> shop/db-0:tcp/5432": two ends and a port, with or without spaces. An end is a pod
 // (namespace/name), an address, node/NAME or, as destination, svc/namespace/name:port. A pod's name may be a pattern such
-// as web-*, or a selector such as app=web. The port is tcp/80, udp/53, sctp/9999, tcp/NAME or icmp; after an IPv4
+// as web-*, or a selector such as app=web. The name of a cluster may come before that of an end, as in b/shop/db-0. The port is tcp/80, udp/53, sctp/9999, tcp/NAME or icmp; after an IPv4
 // address, an IPv6 address in brackets or a pod a bare number is TCP.
 func ParseQuestion(text string) (Question, error) {
 	from, to, ok := strings.Cut(text, "->")
@@ -70,20 +71,28 @@ func ParseQuestion(text string) (Question, error) {
 }
 
 func isService(text string) bool {
-	word, _, _ := strings.Cut(text, "/")
-	kind, ok := kindOf(word)
-	return ok && kind == KindService
+	words := strings.SplitN(text, "/", 3)
+	if len(words) == 3 { // the name of a cluster may come first
+		words = words[:2]
+	} else {
+		words = words[:1]
+	}
+	return slices.ContainsFunc(words, func(word string) bool {
+		kind, ok := kindOf(word)
+		return ok && kind == KindService
+	})
 }
 
 // pair is one source and one destination of a question.
 type pair struct {
 	from, to *end
 	port     port
+	at       *Inventory // whose Services the source uses
 }
 
 func (p *pair) String() string {
 	if p.to.service != nil {
-		return p.from.name + " -> svc/" + p.to.service.name + " " + p.port.String()
+		return p.from.name + " -> " + p.to.service.name + " " + p.port.String()
 	}
 	return p.from.name + " -> " + p.to.name + " " + p.port.String()
 }
@@ -127,7 +136,11 @@ func (inv *Inventory) pairs(q Question, w Where) ([]pair, error) {
 			if from[j].kind == KindPod && from[j].name == to[i].name && len(from)*len(to) > 1 {
 				continue // with patterns, skip a pod's connections to itself
 			}
-			out = append(out, pair{&from[j], &to[i], resolved})
+			at, err := inv.judgeOf(&from[j], &to[i])
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, pair{&from[j], &to[i], resolved, at})
 		}
 	}
 	if len(out) == 0 {

@@ -88,6 +88,14 @@ func (s *State) Doubts() []string {
 		}
 		out = append(out, text)
 	}
+	if s.Unread != "" {
+		out = append(out, s.Unread)
+	}
+	for i := range s.Others {
+		for _, d := range s.Others[i].Doubts() {
+			out = append(out, "cluster "+s.Others[i].Cluster+": "+d)
+		}
+	}
 	return out
 }
 
@@ -114,8 +122,8 @@ func (s *State) unknownDestinations() []string {
 func (s *State) Unaddressed() []string {
 	var out []string
 	for e := range s.View.Endpoints() {
-		if len(e.AllAddrs()) == 0 {
-			out = append(out, podName(e.Key))
+		if e.Key.Cluster == s.Cluster && len(e.AllAddrs()) == 0 {
+			out = append(out, e.Key.Namespace+"/"+e.Key.Name)
 		}
 	}
 	slices.Sort(out)

@@ -13,7 +13,7 @@ import (
 
 // service is the destination of a question: the frontends of a Service, or those of one of its ports.
 type service struct {
-	name      string          // namespace/name
+	name      string          // [cluster/]svc/namespace/name
 	object    *corev1.Service // nil if it is unknown
 	balancer  *intent.LoadBalancer
 	frontends []*intent.Frontend // at least one
@@ -27,9 +27,9 @@ func (inv *Inventory) service(text string) (end, error) {
 	if object == nil && len(balancers) == 0 {
 		return end{}, notFound(KindService, name, inv.Names(KindService))
 	}
-	e := end{name: "svc/" + text, kind: KindService}
+	e := end{name: inv.prefix() + "svc/" + text, kind: KindService, in: inv}
 	for _, lb := range balancers {
-		s := &service{name: name, object: object, balancer: lb}
+		s := &service{name: inv.prefix() + "svc/" + name, object: object, balancer: lb}
 		for i := range lb.Frontends {
 			f := &lb.Frontends[i]
 			if f.Kind == intent.ClusterAddress && portIs(f, portText, object) {
@@ -110,7 +110,7 @@ func (s *service) onlyPort() (port, error) {
 	first := s.frontends[0]
 	for _, f := range s.frontends[1:] {
 		if f.Port != first.Port || f.Protocol != first.Protocol {
-			return port{}, fmt.Errorf("service %s has several ports: add one, such as svc/%s:%d", s.name, s.name, first.Port)
+			return port{}, fmt.Errorf("service %s has several ports: add one, such as %s:%d", strings.TrimPrefix(s.name, "svc/"), s.name, first.Port)
 		}
 	}
 	return port{protocol: first.Protocol, number: first.Port}, nil
@@ -124,5 +124,5 @@ func (s *service) port(asked port) (port, error) {
 			return port{protocol: f.Protocol, number: f.Port}, nil
 		}
 	}
-	return port{}, fmt.Errorf("service %s has no port %s%s", s.name, asked, portsHint(s.balancer, s.object))
+	return port{}, fmt.Errorf("service %s has no port %s%s", strings.TrimPrefix(s.name, "svc/"), asked, portsHint(s.balancer, s.object))
 }

@@ -12,6 +12,9 @@ import (
 // Side is the verdict of the policies at one end of a connection: the source for egress, the destination for ingress.
 type Side struct {
 	Verdict Verdict `json:"verdict"`
+	// Cluster is the cluster whose policies decide, if that is not the own one.
+	Cluster string `json:"cluster,omitempty"`
+	Note    string `json:"note,omitempty"` // why the verdict is unknown
 	// Tier is the tier of cluster-wide policies that decides: admin or baseline; "" if none of the two does.
 	Tier string `json:"tier,omitempty"`
 	// IsolatedBy are the NetworkPolicies that select the end in this direction, if the evaluation comes to them.
@@ -70,7 +73,7 @@ func (inv *Inventory) sides(c *connection, egress, ingress intent.Decision) (*Si
 	if c.Src.Addr == c.Dst.Addr {
 		return &Side{Verdict: Allow, Itself: true}, &Side{Verdict: Allow, Itself: true}
 	}
-	return inv.side(intent.Egress, c, egress), inv.side(intent.Ingress, c, ingress)
+	return inv.sideAt(intent.Egress, c, egress), inv.sideAt(intent.Ingress, c, ingress)
 }
 
 func (inv *Inventory) side(d intent.Direction, c *connection, decision intent.Decision) *Side {

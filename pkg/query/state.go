@@ -16,9 +16,12 @@ import (
 
 // State is the state that questions are about, at one moment. It is read-only: its parts are shared.
 type State struct {
-	Cluster  string // name of the cluster of the objects; "" means the only one
+	Cluster string // name of the cluster of the objects; "" means the only one
+	// Snapshot is what the objects mean. It is nil only in Others, for a cluster whose policies are not known.
 	Snapshot *intent.Snapshot
-	View     labelcache.View // the endpoints that the snapshot was made with
+	View     labelcache.View // the endpoints that the snapshot was made with, including those of other clusters
+	// Others are the other clusters of a set, with at least their names and the view.
+	Others   []State
 	Objects  Objects
 	Problems []object.Problem // errors in the objects, in order
 	// Unavailable lists the kinds that could not be read, sorted: their absence does not mean that there are no objects.
@@ -30,6 +33,8 @@ type State struct {
 	// Firewalls means that EgressFirewalls are part of the snapshot.
 	Firewalls bool
 	Reading   *Reading // what the objects were read from; nil if they come from a running daemon
+	// Unread is why the pods of a cluster in Others are not known; "" if they are.
+	Unread string
 }
 
 // Objects are those of a cluster that questions may name, in any order.

@@ -31,6 +31,18 @@ func (inv *Inventory) servicesUnknown() string {
 	return "Services cannot be read: this may be the address of a Service"
 }
 
+// orUnread adds to an error about an object of another cluster that these are not known.
+func (inv *Inventory) orUnread(err error) error {
+	switch {
+	case inv.judges:
+		return err
+	case inv.state.Unread != "":
+		return fmt.Errorf("%w; %s", err, inv.state.Unread)
+	default:
+		return fmt.Errorf("%w; only its pods and namespaces were read", err)
+	}
+}
+
 // orUnknown adds to an error about a Service that Services cannot be read.
 func (inv *Inventory) orUnknown(err error) error {
 	if err == nil || inv.servicesUnknown() == "" {

@@ -159,7 +159,7 @@ func (inv *Inventory) byPodNames(kind, namespace, name string) []end {
 	form := podNames()[kind]
 	for _, e := range inv.endpoints {
 		after, ok := strings.CutPrefix(e.Key.Name, name)
-		if ok && form.MatchString(after) && (namespace == "" || e.Key.Namespace == namespace) && len(e.AllAddrs()) > 0 {
+		if ok && inv.isOwn(e) && form.MatchString(after) && (namespace == "" || e.Key.Namespace == namespace) && len(e.AllAddrs()) > 0 {
 			out = append(out, inv.endpoint(e))
 		}
 	}
@@ -170,7 +170,7 @@ func (inv *Inventory) byPodNames(kind, namespace, name string) []end {
 func (inv *Inventory) servicePods(namespace string, selector map[string]string) []end {
 	var out []end
 	for _, e := range inv.endpoints {
-		if e.Key.Namespace == namespace && len(selector) > 0 && matchesAll(e, selector) && len(e.AllAddrs()) > 0 {
+		if inv.isOwn(e) && e.Key.Namespace == namespace && len(selector) > 0 && matchesAll(e, selector) && len(e.AllAddrs()) > 0 {
 			out = append(out, inv.endpoint(e))
 		}
 	}

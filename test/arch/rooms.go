@@ -124,7 +124,7 @@ var rooms = []room{
 	{dir: "pkg/retention", may: []string{"backends", "pkg/object", "pkg/source", "k8s.io/api/core/v1", "k8s.io/apimachinery/pkg/runtime"}},
 	{dir: "pkg/peers", may: []string{"pkg/object", "pkg/source", "translator", "golang.org/x/sync/errgroup", logrus}},
 	{dir: "pkg/pipeline", may: []string{
-		"labelcache", "pkg/intent", "pkg/manifest", "pkg/object", "pkg/retention", "pkg/source", "translator", "k8s.io/apimachinery/pkg/api/meta", logrus,
+		"labelcache", "pkg/intent", "pkg/manifest", "pkg/object", "pkg/retention", "pkg/source", "translator", "translator/field", "k8s.io/apimachinery/pkg/api/meta", logrus,
 	}},
 	{dir: "pkg/pipeline/pipelinetest", may: []string{
 		"pkg/intent", "pkg/object", "pkg/source", "k8s.io/api/...", "k8s.io/apimachinery/...", policyAPI, logrus,
@@ -207,7 +207,8 @@ var rooms = []room{
 	{dir: "pkg/httpbody"},
 	{dir: "pkg/offline", may: []string{
 		"backends", "backends/builtin", "pkg/apis/...", "pkg/intent", "pkg/lint", "pkg/manifest/...", "pkg/object", "pkg/ovsdb", "pkg/ovsdb/nbtrace", "pkg/pipeline", "pkg/query",
-		"pkg/reconcile", "pkg/retention", "pkg/source", "pkg/source/kube", "pkg/status", "translator", "k8s.io/api/...", "k8s.io/apimachinery/...",
+		"pkg/reconcile", "pkg/retention", "pkg/source", "pkg/source/kube", "pkg/status", "translator", "translator/field", "k8s.io/api/...",
+		"k8s.io/apimachinery/...",
 		"k8s.io/client-go/...", logrus,
 	}},
 	{dir: "pkg/version"},
