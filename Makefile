@@ -26,6 +26,7 @@ SEED       ?= $(shell date +%s)
 SHOTS      ?=
 PODS       ?= 10000
 POLICIES   ?= 1000
+WATCHES    ?= 3000
 
 # What starts goroutines, or is called from several: the others have nothing to race with.
 RACE_ROOMS  := ./labelcache/... ./backends/memory/... ./backends/ovn/... ./test/cnf/... \
@@ -137,9 +138,9 @@ bench: ## Run the benchmarks, with the raw database as a baseline (BENCH=regexp 
 	$(GO) test -count=1 -v -run TestTieredCluster ./test/bench -tiers.pods=10000 -tiers.policies=1000
 
 .PHONY: bench-kube
-bench-kube: $(KUBEAPI) ## Run the benchmarks on a real API server and ovsdb-server (PODS=10000 POLICIES=1000; root, OVN installed)
-	$(GO) test -C test/e2ekube -tags e2e -count=1 -timeout 60m -v -run '^TestScale$$' . \
-		-kubeapi $(CURDIR)/$(KUBEAPI) -pods $(PODS) -policies $(POLICIES)
+bench-kube: $(KUBEAPI) ## Run the benchmarks on a real API server and ovsdb-server (PODS=10000 POLICIES=1000 WATCHES=3000; root, OVN installed)
+	$(GO) test -C test/e2ekube -tags e2e -count=1 -timeout 60m -v -run '^(TestScale|TestGatewayScale)$$' . \
+		-kubeapi $(CURDIR)/$(KUBEAPI) -pods $(PODS) -policies $(POLICIES) -gateway-watches $(WATCHES)
 
 .PHONY: e2e
 e2e: ## Run the tests on a real OVN (root, OVN and Open vSwitch installed)

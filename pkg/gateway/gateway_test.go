@@ -381,7 +381,7 @@ func TestRequestsAreLoggedAndCounted(t *testing.T) {
 		names[f.GetName()] = true
 	}
 	for _, want := range []string{
-		"requests_total", "refused_requests_total", "request_duration_seconds", "requests_in_flight", "endpoint_ready", "endpoint_streams", "cluster_accepted",
+		"requests_total", "refused_requests_total", "request_duration_seconds", "requests_in_flight", "endpoint_ready", "endpoint_streams", "endpoint_connections", "endpoint_connections_opened_total", "cluster_accepted",
 	} {
 		require.True(t, names["netloom_gateway_"+want], want)
 	}

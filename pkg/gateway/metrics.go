@@ -120,6 +120,8 @@ type collector struct{ set *Set }
 var (
 	endpointReady  = prometheus.NewDesc("netloom_gateway_endpoint_ready", "1 if an API server is ready.", []string{"cluster", "endpoint"}, nil)
 	endpointOpen   = prometheus.NewDesc("netloom_gateway_endpoint_streams", "Watches and other streams in progress at an API server.", []string{"cluster", "endpoint"}, nil)
+	endpointConns  = prometheus.NewDesc("netloom_gateway_endpoint_connections", "Open connections to an API server.", []string{"cluster", "endpoint"}, nil)
+	endpointOpened = prometheus.NewDesc("netloom_gateway_endpoint_connections_opened_total", "Connections to an API server that were opened, with the current credentials.", []string{"cluster", "endpoint"}, nil)
 	sharedWatches  = prometheus.NewDesc("netloom_gateway_shared_watches", "Watches that are served from one watch of the gateway, by cluster and resource.", []string{"cluster", "resource"}, nil)
 	sharedObjects  = prometheus.NewDesc("netloom_gateway_shared_objects", "Objects of shared watches in memory.", []string{"cluster", "resource"}, nil)
 	sharedLost     = prometheus.NewDesc("netloom_gateway_shared_watch_interrupted_seconds", "How long the gateway's own watch has been interrupted, 0 if it is not.", []string{"cluster", "resource"}, nil)
@@ -131,6 +133,8 @@ var (
 func (*collector) Describe(out chan<- *prometheus.Desc) {
 	out <- endpointReady
 	out <- endpointOpen
+	out <- endpointConns
+	out <- endpointOpened
 	out <- accepted
 	out <- sharedWatches
 	out <- sharedObjects
@@ -156,6 +160,8 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 			}
 			gauge(endpointReady, ready, name, e.Endpoint)
 			gauge(endpointOpen, float64(e.Streams), name, e.Endpoint)
+			gauge(endpointConns, float64(e.Connections), name, e.Endpoint)
+			out <- prometheus.MustNewConstMetric(endpointOpened, prometheus.CounterValue, float64(e.Opened), name, e.Endpoint)
 		}
 		if t.cache != nil {
 			collectShared(out, name, t.cache.Stats())

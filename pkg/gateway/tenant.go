@@ -75,6 +75,12 @@ type draining struct{ *transport.Transport }
 // Drain closes idle connections; the others are closed some time after their last request.
 func (t draining) Drain() { t.CloseIdleConnections() }
 
+// Connections counts connections of both protocols.
+func (t draining) Connections() (opened uint64, open int) {
+	s := t.Stats()
+	return s.Dialed, s.Open
+}
+
 func newTransport(endpoint *url.URL, config *v1alpha1.ClientConfig) (upstream.Transport, error) {
 	t, err := transport.New(endpoint, transport.Config{
 		Insecure: config.Insecure, CA: config.CAData, Cert: config.CertData, Key: config.KeyData, ServerName: config.ServerName,

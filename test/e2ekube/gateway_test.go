@@ -31,13 +31,25 @@ type gatewayRig struct {
 	t       *testing.T
 	labs    map[string]*kubelab.Lab
 	dir     string // of the UpstreamClusters
+	spec    string // what they have in common, lines of YAML
 	port    int
 	process *ovnlab.Process
 }
 
+// everyRequest is a dispatch policy without a limit.
+const everyRequest = `{rules: [{verbs: ["*"], apiGroups: ["*"], resources: ["*"]}, {verbs: ["*"], nonResourceURLs: ["*"]}]}`
+
 func startGateway(t *testing.T) *gatewayRig {
 	t.Helper()
-	g := &gatewayRig{t: t, labs: map[string]*kubelab.Lab{"a.example": startKube(t), "b.example": startKube(t)}, dir: t.TempDir()}
+	g := newGatewayRig(t, map[string]*kubelab.Lab{"a.example": startKube(t), "b.example": startKube(t)}, "  dispatchPolicies: ["+everyRequest+"]\n")
+	g.start()
+	return g
+}
+
+// newGatewayRig gives the gateway its rights in each cluster, and describes the clusters.
+func newGatewayRig(t *testing.T, labs map[string]*kubelab.Lab, spec string) *gatewayRig {
+	t.Helper()
+	g := &gatewayRig{t: t, labs: labs, dir: t.TempDir(), spec: spec}
 	role, err := os.ReadFile(root + "/deploy/gateway/upstream-role.yaml")
 	require.NoError(t, err)
 	for name, lab := range g.labs {
@@ -63,15 +75,17 @@ subjects: [{kind: ServiceAccount, name: gateway, namespace: gateway}]
 `)
 		g.write(name, lab.Token("gateway", "gateway"))
 	}
-	g.start()
 	return g
 }
 
-// start runs netloom gateway until the test ends.
+// start runs netloom gateway until the test ends, after it has ended the one before.
 func (g *gatewayRig) start(flags ...string) {
 	g.t.Helper()
 	program, err := buildOnce()
 	require.NoError(g.t, err)
+	if g.process != nil {
+		g.process.Stop()
+	}
 	listener, err := new(net.ListenConfig).Listen(g.t.Context(), "tcp", "127.0.0.1:0")
 	require.NoError(g.t, err)
 	g.port = listener.Addr().(*net.TCPAddr).Port
@@ -90,7 +104,10 @@ func (g *gatewayRig) start(flags ...string) {
 	}
 }
 
-// write describes a cluster in a file.
+// file describes a cluster.
+func (g *gatewayRig) file(name string) string { return filepath.Join(g.dir, name+".yaml") }
+
+// write describes a cluster in its file.
 func (g *gatewayRig) write(name, token string) {
 	g.t.Helper()
 	config := g.labs[name].Config()
@@ -98,15 +115,14 @@ func (g *gatewayRig) write(name, token string) {
 	require.NoError(g.t, err)
 	names := map[string]string{"a.example": "localhost"} // for clients that cannot be told where a.example is
 	pem := base64.StdEncoding.EncodeToString(ca)
-	require.NoError(g.t, os.WriteFile(filepath.Join(g.dir, name+".yaml"), []byte(`apiVersion: proxy.kubegateway.io/v1alpha1
+	require.NoError(g.t, os.WriteFile(g.file(name), []byte(`apiVersion: proxy.kubegateway.io/v1alpha1
 kind: UpstreamCluster
 metadata: {name: `+name+`}
 spec:
   servers: [{endpoint: "`+config.Host+`"}]
   clientConfig: {bearerToken: `+token+`, caData: `+pem+`, qps: 1000}
   secureServing: {clientCAData: `+pem+`, serverNames: [`+names[name]+`]}
-  dispatchPolicies: [{rules: [{verbs: ["*"], apiGroups: ["*"], resources: ["*"]}, {verbs: ["*"], nonResourceURLs: ["*"]}]}]
-`), 0o600))
+`+g.spec), 0o600))
 }
 
 // config is the configuration of a client of the gateway, at first with the certificate of the administrator of the cluster.
@@ -242,8 +258,7 @@ func TestGateway(t *testing.T) {
 	})
 	t.Run("exec, attach and port-forward", func(t *testing.T) { testStreams(t, g, web) })
 	t.Run("a file with faults and new credentials change nothing for clients", func(t *testing.T) {
-		path := filepath.Join(g.dir, "a.example.yaml")
-		require.NoError(t, os.WriteFile(path, []byte("{"), 0o600))
+		require.NoError(t, os.WriteFile(g.file("a.example"), []byte("{"), 0o600))
 		ovnlab.Eventually(t, patience, "the fault is logged", func() bool { return strings.Contains(g.process.Tail(50), "has faults") })
 		_, err := maps.Get(t.Context(), "large", metav1.GetOptions{})
 		require.NoError(t, err)
@@ -261,4 +276,5 @@ func TestGateway(t *testing.T) {
 		require.Zero(t, g.process.ExitCode(), g.process.Tail(30))
 	})
 	t.Run("another gateway shares watches", func(t *testing.T) { testSharedWatches(t, g, web) })
+	t.Run("another gateway reads a host cluster", func(t *testing.T) { testHostCluster(t, g) })
 }

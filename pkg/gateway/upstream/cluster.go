@@ -24,6 +24,8 @@ type Transport interface {
 	http.RoundTripper
 	// Drain is called once no new requests will come: connections close as soon as they are idle.
 	Drain()
+	// Connections returns how many connections were opened since it was made, and how many are open now.
+	Connections() (opened uint64, open int)
 }
 
 // Options configure a cluster. Log and NewTransport are required.

@@ -61,6 +61,8 @@ type transport struct {
 
 func (t *transport) Drain() { t.change(func() { t.drained = append(t.drained, t.host) }) }
 
+func (*transport) Connections() (opened uint64, open int) { return 0, 0 }
+
 func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	t.mu.Lock()
 	fault, broken, unready, hangs := t.fault[t.host], t.broken[t.host], t.unready[t.host], t.hangs[t.host]

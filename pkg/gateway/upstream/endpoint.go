@@ -31,6 +31,9 @@ type EndpointStatus struct {
 	Ready    bool   `json:"ready"`
 	Message  string `json:"message,omitempty"` // why it is not ready, or what the last probe found
 	Streams  int    `json:"streams"`           // watches and other streams in progress
+	// Connections with the current credentials: those that are open, and all that were opened.
+	Connections int    `json:"connections"`
+	Opened      uint64 `json:"opened"`
 }
 
 // newEndpoint makes an endpoint. before is the one with the same name and other credentials, whose health and streams it
@@ -97,7 +100,8 @@ func (e *endpoint) get(ctx context.Context, path string) (int, error) {
 
 func (e *endpoint) status() EndpointStatus {
 	ready, message := e.health.state()
-	return EndpointStatus{Endpoint: e.name, Ready: ready, Message: message, Streams: e.streams.Len()}
+	opened, open := e.transport.Connections()
+	return EndpointStatus{Endpoint: e.name, Ready: ready, Message: message, Streams: e.streams.Len(), Connections: open, Opened: opened}
 }
 
 // close takes the endpoint out of service. Requests in progress go on.

@@ -1,0 +1,77 @@
+//go:build e2e
+
+package e2ekube_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/netloom/netloom/pkg/apis/proxy/v1alpha1"
+	"github.com/netloom/netloom/test/e2e/ovnlab"
+)
+
+// testHostCluster has the gateway read UpstreamClusters from cluster a, and takes API servers away.
+func testHostCluster(t *testing.T, g *gatewayRig) {
+	host, b := g.labs["a.example"], g.labs["b.example"]
+	definition, err := os.ReadFile(root + "/deploy/crds/proxy.kubegateway.io_upstreamclusters.yaml")
+	require.NoError(t, err)
+	host.Apply(string(definition))
+	clusters := host.Objects().Resource(v1alpha1.GroupVersion.WithResource("upstreamclusters"))
+	ovnlab.Eventually(t, patience, "the server has UpstreamClusters", func() bool {
+		_, err := clusters.List(t.Context(), metav1.ListOptions{})
+		return err == nil
+	})
+	for name := range g.labs {
+		text, err := os.ReadFile(g.file(name))
+		require.NoError(t, err)
+		host.Apply(string(text))
+	}
+	g.start("--clusters=", "--kubeconfig="+host.Kubeconfig())
+	client := g.client("b.example", nil)
+	require.NoError(t, once(t, client))
+	ovnlab.Eventually(t, patience, "the object has a condition", func() bool {
+		o, err := clusters.Get(t.Context(), "b.example", metav1.GetOptions{})
+		require.NoError(t, err)
+		text, err := o.MarshalJSON()
+		return err == nil && strings.Contains(string(text), `"type":"Accepted"`)
+	})
+
+	host.KillAPI()
+	ovnlab.Eventually(t, patience, "the host cluster is away", func() bool { return once(t, g.client("a.example", nil)) != nil })
+	require.NoError(t, once(t, client), "the last good set is served")
+
+	b.KillAPI()
+	var gone error
+	ovnlab.Eventually(t, patience, "no API server is ready", func() bool {
+		gone = once(t, client)
+		return apierrors.IsServiceUnavailable(gone)
+	})
+	seconds, ok := apierrors.SuggestsClientDelay(gone)
+	require.True(t, ok && seconds > 0, "clients are told to return: %v", gone)
+	b.StartAPI()
+	ovnlab.Eventually(t, patience, "the API server is back", func() bool { return once(t, client) == nil })
+
+	host.StartAPI()
+	ovnlab.Eventually(t, patience, "changes in the host cluster apply again", func() bool {
+		_, err := clusters.Patch(t.Context(), "b.example", types.MergePatchType, []byte(`{"spec":{"dispatchPolicies":[
+			{"rules":[{"verbs":["get"],"nonResourceURLs":["/none"]}]}]}}`), metav1.PatchOptions{})
+		return err == nil && apierrors.IsForbidden(once(t, client))
+	})
+	_, err = clusters.Patch(t.Context(), "b.example", types.MergePatchType, []byte(`{"spec":{"servers":[]}}`), metav1.PatchOptions{})
+	require.True(t, apierrors.IsInvalid(err), "faults that the schema knows are rejected: %v", err)
+}
+
+// once sends one request, and does not repeat it.
+func once(t *testing.T, client kubernetes.Interface) error {
+	t.Helper()
+	_, err := client.CoreV1().RESTClient().(*rest.RESTClient).Get().AbsPath("/api/v1/namespaces/default").MaxRetries(0).DoRaw(t.Context())
+	return err
+}
