@@ -12,6 +12,7 @@ type Peers struct {
 	Clusters   []Peer // that have an API
 	Kubeconfig string // with their contexts; "" is that of the own cluster
 	Manifests  []Peer // that are directories
+	Upstreams  string // directory of UpstreamClusters; "" if there is none
 	Selectors  PeerSelectors
 }
 
@@ -44,6 +45,8 @@ func (c *Config) peerSettings() []setting.Setting {
 			&c.Peers.Kubeconfig),
 		peerList("peer-manifests", "other clusters that are directories of manifests, as NAME=DIRECTORY",
 			"NAME=DIRECTORY, separated by commas", regexp.MustCompile(`^`+clusterName+`=.+$`), &c.Peers.Manifests),
+		setting.Text("upstreams", "", "directory of UpstreamClusters: the others than the own cluster are other clusters, too. They join and leave "+
+			"with their objects, without a restart", &c.Peers.Upstreams),
 		setting.Choice("peer-selectors", string(PeersLocal), "which pods a selector of peers without the key netloom.io/cluster selects: "+
 			"local ones, or those of the whole set of clusters",
 			[]PeerSelectors{PeersLocal, PeersSet}, &c.Peers.Selectors),
@@ -71,6 +74,9 @@ func peerList(key, usage, expect string, pattern *regexp.Regexp, value *[]Peer) 
 }
 
 func (c *Config) peerContradictions(bad map[string]bool, fault func(key, reason string)) {
+	if c.Peers.Upstreams != "" && c.Cluster == "" {
+		fault("upstreams", "needs cluster, the name of the own cluster")
+	}
 	seen := map[string]bool{c.Cluster: !bad["cluster"]}
 	for _, list := range []struct {
 		key   string

@@ -21,6 +21,7 @@ func TestPeers(t *testing.T) {
 		want string
 	}{
 		"without an own name":        {"--peer-manifests=b=/b", "needs cluster, the name of the own cluster"},
+		"upstreams without a name":   {"--upstreams=/d", "needs cluster, the name of the own cluster"},
 		"the own name":               {"--cluster=a --peer-manifests=a=/b", "names cluster a twice, or the own cluster"},
 		"twice":                      {"--cluster=a --peer-clusters=b --peer-kubeconfig=k --peer-manifests=b=/b", "names cluster b twice"},
 		"without a kubeconfig":       {"--cluster=a --peer-clusters=b", "needs peer-kubeconfig"},

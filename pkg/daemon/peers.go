@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/sirupsen/logrus"
 	"k8s.io/client-go/kubernetes"
@@ -10,6 +9,7 @@ import (
 	"github.com/netloom/netloom/pkg/manifest"
 	"github.com/netloom/netloom/pkg/metrics"
 	"github.com/netloom/netloom/pkg/peers"
+	"github.com/netloom/netloom/pkg/peers/upstreams"
 	"github.com/netloom/netloom/pkg/source"
 	"github.com/netloom/netloom/pkg/source/kube"
 	"github.com/netloom/netloom/translator/field"
@@ -19,6 +19,7 @@ import (
 type Peers struct {
 	Clusters   []Peer
 	Kubeconfig string // of those that have a context
+	Upstreams  string // directory of UpstreamClusters, which are other clusters, too; "" if there is none
 	Everywhere bool   // a selector that names no cluster selects pods of all of them
 }
 
@@ -32,7 +33,7 @@ type Peer struct {
 // clusterSet returns in which clusters policies find peers.
 func (p *Peers) clusterSet() field.ClusterSet {
 	switch {
-	case len(p.Clusters) == 0:
+	case len(p.Clusters) == 0 && p.Upstreams == "":
 		return field.SingleCluster
 	case p.Everywhere:
 		return field.SetByDefault
@@ -43,7 +44,7 @@ func (p *Peers) clusterSet() field.ClusterSet {
 
 // newPeers makes the sources of the other clusters; nil if there are none.
 func newPeers(opts *Options, log logrus.FieldLogger) (*peers.Set, error) {
-	if len(opts.Peers.Clusters) == 0 {
+	if opts.Peers.clusterSet() == field.SingleCluster {
 		return nil, nil
 	}
 	var clusters []peers.Cluster
@@ -54,7 +55,11 @@ func newPeers(opts *Options, log logrus.FieldLogger) (*peers.Set, error) {
 		}
 		clusters = append(clusters, peers.Cluster{Name: p.Name, Source: read})
 	}
-	return peers.New(clusters, 0, log), nil
+	set := peers.New(clusters, 0, log)
+	if opts.Peers.Upstreams != "" {
+		set.Follow(upstreams.New(opts.Peers.Upstreams, opts.Cluster, set, log))
+	}
+	return set, nil
 }
 
 // peerClusters lists what is known of other clusters, for metrics.
@@ -67,7 +72,7 @@ func (d *Daemon) peerClusters() []metrics.PeerCluster {
 }
 
 func newPeer(opts *Options, p *Peer, log logrus.FieldLogger) (source.Source, error) {
-	read := source.Options{Kinds: slices.Clone(peers.Kinds()), NoServices: true}
+	read := peers.Reads()
 	if p.Manifests != "" {
 		return manifest.NewDirectory(p.Manifests, manifest.Options{Options: read, MaxFile: opts.MaxManifest}, log), nil
 	}

@@ -3,8 +3,6 @@ package gateway
 import (
 	"context"
 	"crypto/tls"
-	"net/http"
-	"net/url"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -12,9 +10,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
-	"github.com/netloom/netloom/pkg/apis/proxy/v1alpha1"
 	"github.com/netloom/netloom/pkg/gateway/identity"
-	"github.com/netloom/netloom/pkg/gateway/transport"
 	"github.com/netloom/netloom/pkg/gateway/upstream"
 	"github.com/netloom/netloom/pkg/gateway/watchcache"
 )
@@ -31,8 +27,7 @@ type tenant struct {
 func (g *Gateway) newTenant(ctx context.Context, name string) (*tenant, error) {
 	cluster := upstream.New(ctx, name, upstream.Options{
 		Log: g.opts.Log.WithField("cluster", name), Probe: g.opts.Probe,
-		NewTransport: newTransport,
-		Count:        func(e upstream.Event) { g.metrics.events.WithLabelValues(name, string(e)).Inc() },
+		Count: func(e upstream.Event) { g.metrics.events.WithLabelValues(name, string(e)).Inc() },
 	})
 	client, err := kubernetes.NewForConfig(&rest.Config{
 		Host: "https://upstream", Transport: cluster, QPS: -1, // the cluster has a limit of its own
@@ -52,40 +47,10 @@ func (g *Gateway) newTenant(ctx context.Context, name string) (*tenant, error) {
 	}
 	if g.opts.SharedWatches {
 		t.cache, err = watchcache.New(watchcache.Config{
-			Upstream: streaming{cluster}, Authorizer: t.access, Log: g.opts.Log.WithField("cluster", name), Trimming: g.opts.Trimming,
+			Upstream: cluster, Authorizer: t.access, Log: g.opts.Log.WithField("cluster", name), Trimming: g.opts.Trimming,
 		})
 	}
 	return t, err
-}
-
-// streaming marks watches, so that they end with their API server.
-type streaming struct{ *upstream.Cluster }
-
-// RoundTrip sends a request of the gateway itself.
-func (s streaming) RoundTrip(r *http.Request) (*http.Response, error) {
-	if r.URL.Query().Has("watch") {
-		r = r.WithContext(upstream.WithStream(r.Context()))
-	}
-	return s.Cluster.RoundTrip(r)
-}
-
-// draining is a transport whose connections close once they are idle.
-type draining struct{ *transport.Transport }
-
-// Drain closes idle connections; the others are closed some time after their last request.
-func (t draining) Drain() { t.CloseIdleConnections() }
-
-// Connections counts connections of both protocols.
-func (t draining) Connections() (opened uint64, open int) {
-	s := t.Stats()
-	return s.Dialed, s.Open
-}
-
-func newTransport(endpoint *url.URL, config *v1alpha1.ClientConfig) (upstream.Transport, error) {
-	t, err := transport.New(endpoint, transport.Config{
-		Insecure: config.Insecure, CA: config.CAData, Cert: config.CertData, Key: config.KeyData, ServerName: config.ServerName,
-	})
-	return draining{t}, err
 }
 
 // hosts returns the host names that the cluster asks for.

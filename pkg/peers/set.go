@@ -18,8 +18,10 @@ import (
 	"github.com/netloom/netloom/translator"
 )
 
-// Kinds lists the kinds that are read of other clusters.
-func Kinds() []string { return []string{object.KindNamespace, object.KindPod} }
+// Reads returns what is read of other clusters.
+func Reads() source.Options {
+	return source.Options{Kinds: []string{object.KindNamespace, object.KindPod}, NoServices: true}
+}
 
 // DefaultPatience is how long the first snapshot waits for clusters that cannot be read yet.
 const DefaultPatience = 30 * time.Second
@@ -27,22 +29,38 @@ const DefaultPatience = 30 * time.Second
 // Cluster is another cluster.
 type Cluster struct {
 	Name   string
-	Source source.Source // of Kinds
+	Source source.Source // of what Reads returns
+}
+
+// Registry has clusters join a set and leave it while the set runs.
+type Registry interface {
+	// Run changes the set until ctx ends.
+	Run(ctx context.Context) error
+	// Synced reports whether the clusters that existed at the start have joined.
+	Synced() bool
+	// Problems lists why clusters could not join.
+	Problems() []object.Problem
 }
 
 // Set is the other clusters of a set. Feed is called by one goroutine; the other methods are safe for concurrent use.
 type Set struct {
-	clusters []*cluster
 	log      logrus.FieldLogger
 	wake     chan struct{} // of size 1
+	registry Registry      // nil if there is none
 
 	mu       sync.Mutex
-	patience time.Duration // 0 once it is over
+	clusters []*cluster     // by name
+	left     []string       // clusters that a translator may still have
+	start    func(*cluster) // reads a cluster; nil while the set does not run
+	patience time.Duration  // 0 once it is over
+	ready    bool           // once true, it stays so
 }
 
 // cluster is what is known of another cluster.
 type cluster struct {
 	Cluster
+
+	stop func() // ends reading; nil before it begins
 
 	mu   sync.Mutex
 	lost time.Time // since when it cannot be read; zero if it can
@@ -57,10 +75,58 @@ func New(clusters []Cluster, patience time.Duration, log logrus.FieldLogger) *Se
 	}
 	s := &Set{log: log, wake: make(chan struct{}, 1), patience: patience}
 	for _, c := range clusters {
-		s.clusters = append(s.clusters, &cluster{Cluster: c, refs: map[object.Ref]struct{}{}})
+		s.add(c)
 	}
-	slices.SortFunc(s.clusters, func(a, b *cluster) int { return strings.Compare(a.Name, b.Name) })
 	return s
+}
+
+// Follow has clusters join and leave as a registry says. It has to be called before Run.
+func (s *Set) Follow(r Registry) { s.registry = r }
+
+// Join adds a cluster. It fails if there is one of that name.
+func (s *Set) Join(c Cluster) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if slices.ContainsFunc(s.clusters, func(o *cluster) bool { return o.Name == c.Name }) {
+		return fmt.Errorf("there is already a cluster %s", c.Name)
+	}
+	joined := s.add(c)
+	if s.start != nil {
+		s.start(joined)
+	}
+	s.Ring()
+	return nil
+}
+
+// add files a cluster under its name.
+func (s *Set) add(c Cluster) *cluster {
+	added := &cluster{Cluster: c, refs: map[object.Ref]struct{}{}}
+	i, _ := slices.BinarySearchFunc(s.clusters, c.Name, func(o *cluster, name string) int { return strings.Compare(o.Name, name) })
+	s.clusters = slices.Insert(s.clusters, i, added)
+	return added
+}
+
+// Leave removes a cluster with everything that was read of it. An unknown one is not an error.
+func (s *Set) Leave(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := slices.IndexFunc(s.clusters, func(c *cluster) bool { return c.Name == name })
+	if i < 0 {
+		return
+	}
+	if c := s.clusters[i]; c.stop != nil {
+		c.stop()
+	}
+	s.clusters = slices.Delete(s.clusters, i, i+1)
+	s.left = append(s.left, name)
+	s.Ring()
+}
+
+// all returns the present clusters.
+func (s *Set) all() []*cluster {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.clusters)
 }
 
 // Run reads the clusters until ctx ends. It fails if one of them cannot be read at all.
@@ -68,26 +134,45 @@ func (s *Set) Run(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	timer := time.AfterFunc(s.patience, s.giveUp)
 	defer timer.Stop()
+	s.mu.Lock()
+	s.start = func(c *cluster) { s.read(ctx, group, c) }
 	for _, c := range s.clusters {
-		group.Go(func() error {
-			if err := c.Source.Run(ctx); err != nil && ctx.Err() == nil {
-				return fmt.Errorf("cluster %s: %w", c.Name, err)
-			}
-			return nil
-		})
-		group.Go(func() error {
-			for {
-				select {
-				case <-ctx.Done():
-					return nil
-				case <-c.Source.Wake():
-					s.notice(c)
-					s.ring()
-				}
-			}
-		})
+		s.start(c)
 	}
+	s.mu.Unlock()
+	if s.registry != nil {
+		group.Go(func() error { return s.registry.Run(ctx) })
+	}
+	group.Go(func() error {
+		<-ctx.Done()
+		s.mu.Lock()
+		s.start = nil
+		s.mu.Unlock()
+		return nil
+	})
 	return group.Wait()
+}
+
+// read reads a cluster until ctx ends or it leaves. The lock is held.
+func (s *Set) read(ctx context.Context, group *errgroup.Group, c *cluster) {
+	ctx, c.stop = context.WithCancel(ctx)
+	group.Go(func() error {
+		if err := c.Source.Run(ctx); err != nil && ctx.Err() == nil {
+			return fmt.Errorf("cluster %s: %w", c.Name, err)
+		}
+		return nil
+	})
+	group.Go(func() error {
+		for {
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-c.Source.Wake():
+				s.notice(c)
+				s.Ring()
+			}
+		}
+	})
 }
 
 // Read reads every cluster once. It fails if that takes longer than ctx: what is shown without one would be wrong. A nil set has
@@ -123,7 +208,10 @@ func (s *Set) await(ctx context.Context) error {
 }
 
 func (s *Set) allRead() bool {
-	return !slices.ContainsFunc(s.clusters, func(c *cluster) bool { return !c.Source.Synced() })
+	if s.registry != nil && !s.registry.Synced() {
+		return false
+	}
+	return !slices.ContainsFunc(s.all(), func(c *cluster) bool { return !c.Source.Synced() })
 }
 
 // giveUp ends the wait for clusters that cannot be read.
@@ -131,15 +219,16 @@ func (s *Set) giveUp() {
 	s.mu.Lock()
 	s.patience = 0
 	s.mu.Unlock()
-	for _, c := range s.clusters {
+	for _, c := range s.all() {
 		if !c.Source.Synced() {
 			s.log.WithField("cluster", c.Name).Warn("cannot be read yet: its pods match no policy")
 		}
 	}
-	s.ring()
+	s.Ring()
 }
 
-func (s *Set) ring() {
+// Ring reports that Ready or Problems may have changed.
+func (s *Set) Ring() {
 	select {
 	case s.wake <- struct{}{}:
 	default:
@@ -172,17 +261,25 @@ func (s *Set) notice(c *cluster) {
 func (s *Set) Wake() <-chan struct{} { return s.wake }
 
 // Ready reports whether every cluster has been read once, or the wait for those that cannot be read is over. Without them,
-// connections that they allow are not allowed.
+// connections that they allow are not allowed. A cluster that joins later is not waited for.
 func (s *Set) Ready() bool {
+	read := s.allRead()
 	s.mu.Lock()
-	patient := s.patience > 0
-	s.mu.Unlock()
-	return !patient || s.allRead()
+	defer s.mu.Unlock()
+	s.ready = s.ready || read || s.patience == 0
+	return s.ready
 }
 
 // Feed brings a translator up to date.
 func (s *Set) Feed(t *translator.Translator) {
-	for _, c := range s.clusters {
+	s.mu.Lock()
+	clusters, left := slices.Clone(s.clusters), s.left
+	s.left = nil
+	s.mu.Unlock()
+	for _, name := range left {
+		t.RemoveCluster(name)
+	}
+	for _, c := range clusters {
 		refs := c.Source.Drain()
 		for _, ref := range refs {
 			o, ok := c.Source.Get(ref)
@@ -216,8 +313,9 @@ func (c *cluster) keep(ref object.Ref, has bool) {
 
 // Foreign returns what was read of the clusters, by name.
 func (s *Set) Foreign() []source.Foreign {
-	out := make([]source.Foreign, 0, len(s.clusters))
-	for _, c := range s.clusters {
+	clusters := s.all()
+	out := make([]source.Foreign, 0, len(clusters))
+	for _, c := range clusters {
 		c.mu.Lock()
 		refs := slices.SortedFunc(maps.Keys(c.refs), object.Ref.Compare)
 		c.mu.Unlock()
@@ -229,7 +327,10 @@ func (s *Set) Foreign() []source.Foreign {
 // Problems lists what cannot be read, and the objects that do not fit their type.
 func (s *Set) Problems() []object.Problem {
 	var out []object.Problem
-	for _, c := range s.clusters {
+	if s.registry != nil {
+		out = s.registry.Problems()
+	}
+	for _, c := range s.all() {
 		out = append(out, c.problems()...)
 	}
 	return out
@@ -272,9 +373,9 @@ func (c *cluster) State() State {
 
 // States lists what is known of the clusters, by name.
 func (s *Set) States() []State {
-	out := make([]State, len(s.clusters))
-	for i, c := range s.clusters {
-		out[i] = c.State()
+	var out []State
+	for _, c := range s.all() {
+		out = append(out, c.State())
 	}
 	return out
 }
@@ -285,6 +386,9 @@ func (s *Set) Degraded() []string {
 		return nil
 	}
 	var out []string
+	if s.registry != nil && !s.registry.Synced() {
+		out = append(out, "degraded: it is not known which other clusters there are: their pods match no policy")
+	}
 	for _, c := range s.States() {
 		if text := c.unread(); text != "" {
 			out = append(out, "degraded: cluster "+c.Name+" "+text)

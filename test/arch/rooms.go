@@ -122,6 +122,10 @@ var rooms = []room{
 	{dir: "pkg/reach", pure: true, may: []string{"pkg/intent", "pkg/object"}},
 	{dir: "pkg/reconcile", may: []string{"backends", "pkg/intent", "pkg/object", logrus}},
 	{dir: "pkg/retention", may: []string{"backends", "pkg/object", "pkg/source", "k8s.io/api/core/v1", "k8s.io/apimachinery/pkg/runtime"}},
+	{dir: "pkg/peers/upstreams", may: []string{
+		"pkg/apis/proxy/v1alpha1", "pkg/gateway/registry", "pkg/gateway/upstream", "pkg/object", "pkg/peers", "pkg/source", "pkg/source/kube",
+		"k8s.io/apimachinery/...", "k8s.io/client-go/kubernetes", logrus,
+	}},
 	{dir: "pkg/peers", may: []string{"pkg/object", "pkg/source", "translator", "golang.org/x/sync/errgroup", logrus}},
 	{dir: "pkg/pipeline", may: []string{
 		"labelcache", "pkg/intent", "pkg/manifest", "pkg/object", "pkg/retention", "pkg/source", "translator", "translator/field", "k8s.io/apimachinery/pkg/api/meta", logrus,
@@ -231,7 +235,7 @@ var rooms = []room{
 	{dir: "pkg/gateway/flow", may: []string{"pkg/apis/proxy/v1alpha1", "golang.org/x/time/rate"}},
 	{dir: "pkg/gateway/transport", may: []string{"golang.org/x/net/http/httpguts", "golang.org/x/net/http2", "k8s.io/client-go/transport"}},
 	{dir: "pkg/gateway/upstream", may: []string{
-		"pkg/apis/proxy/v1alpha1", "pkg/gateway/dispatch", "pkg/gateway/flow", "pkg/version", "golang.org/x/time/rate", logrus,
+		"pkg/apis/proxy/v1alpha1", "pkg/gateway/dispatch", "pkg/gateway/flow", "pkg/gateway/transport", "pkg/version", "golang.org/x/time/rate", logrus,
 	}},
 	{dir: "pkg/gateway/watchcache", may: []string{
 		"github.com/hashicorp/go-immutable-radix/v2", "k8s.io/apimachinery/pkg/apis/meta/v1", "k8s.io/apimachinery/pkg/fields",

@@ -28,10 +28,11 @@ type Transport interface {
 	Connections() (opened uint64, open int)
 }
 
-// Options configure a cluster. Log and NewTransport are required.
+// Options configure a cluster. Log is required.
 type Options struct {
 	Log logrus.FieldLogger
-	// NewTransport makes the transport to an endpoint. The bearer token in config does not concern it.
+	// NewTransport makes the transport to an endpoint; nil means that of package transport. The bearer token in config does not
+	// concern it.
 	NewTransport func(endpoint *url.URL, config *v1alpha1.ClientConfig) (Transport, error)
 	Probe        Probe
 	// Count is called with what happens to requests: retries on another API server.
@@ -75,6 +76,9 @@ type state struct {
 func New(ctx context.Context, name string, opts Options) *Cluster {
 	if opts.Count == nil {
 		opts.Count = func(Event) {}
+	}
+	if opts.NewTransport == nil {
+		opts.NewTransport = connect
 	}
 	ctx, stop := context.WithCancel(ctx)
 	c := &Cluster{name: name, opts: opts, stop: stop, own: rate.NewLimiter(0, math.MaxInt32)} // full, up to what Update sets
@@ -186,8 +190,12 @@ func (c *Cluster) Match(q *dispatch.Request) *Route {
 	return nil
 }
 
-// RoundTrip sends a request of the gateway itself, as its own identity, to any API server that is ready.
+// RoundTrip sends a request of this process, as its own identity, to any API server that is ready. Watches end with their API
+// server.
 func (c *Cluster) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.URL.Query().Has("watch") {
+		r = r.WithContext(WithStream(r.Context()))
+	}
 	if err := c.own.Wait(r.Context()); err != nil {
 		return nil, err
 	}

@@ -46,12 +46,24 @@ func Config(login Login) (*rest.Config, error) {
 		return nil, err
 	}
 	config.Impersonate = rest.ImpersonationConfig{UserName: login.As, Groups: login.AsGroups}
-	config.UserAgent = "netloom/" + version()
 	config.QPS, config.Burst = clientQPS, clientBurst
+	present(config)
+	return config, nil
+}
+
+// Through returns the configuration of an API that a transport reaches, which has credentials and limits of its own.
+func Through(transport http.RoundTripper) *rest.Config {
+	config := &rest.Config{Host: "https://upstream", Transport: transport, QPS: -1}
+	present(config)
+	return config
+}
+
+// present sets how requests look that a configuration is for.
+func present(config *rest.Config) {
+	config.UserAgent = "netloom/" + version()
 	config.ContentType = runtime.ContentTypeProtobuf
 	config.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return trimming{next} })
-	return config, nil
 }
 
 func loadConfig(kubeconfig, contextName string) (*rest.Config, error) {
