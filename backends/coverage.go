@@ -114,11 +114,16 @@ func (g Gaps) Len() int {
 
 // Has reports whether the endpoint k is missing.
 func (g Gaps) Has(k object.Key) bool {
-	if g.tree == nil {
-		return false
-	}
-	_, ok := g.tree.Get(gapKey(k))
+	_, ok := g.Get(k)
 	return ok
+}
+
+// Get returns the gap of the endpoint k; false if it is not missing.
+func (g Gaps) Get(k object.Key) (Gap, bool) {
+	if g.tree == nil {
+		return Gap{}, false
+	}
+	return g.tree.Get(gapKey(k))
 }
 
 // In returns the gaps of members of a set; nil has none. Its cost depends on the smaller of the two.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -16,8 +17,11 @@ import (
 )
 
 // ReadRows implements backends.RowReader. It reads all ACLs of the owner, since a row may be shared, and the port groups and
-// address sets that the object's ACLs name.
+// address sets that the object's ACLs name. Those of a Service are its load balancers.
 func (b *Backend) ReadRows(ctx context.Context, of object.Ref) ([]backends.Row, error) {
+	if of.Kind == object.KindService {
+		return b.readLoadBalancers(ctx, of)
+	}
 	owned := ovsdb.WithExternalID(map[string]string{nb.KeyOwner: b.names.Owner})
 	acls, err := b.client.Select(ctx, nb.TableACL, owned, "direction", "priority", "match", "action", nb.ColumnExternalIDs)
 	if err != nil {
@@ -51,6 +55,30 @@ func (b *Backend) ReadRows(ctx context.Context, of object.Ref) ([]backends.Row, 
 	slices.SortFunc(rows, func(a, b backends.Row) int {
 		return cmp.Or(strings.Compare(a.Table, b.Table), strings.Compare(a.Rule, b.Rule), strings.Compare(a.Text, b.Text),
 			strings.Compare(a.Name, b.Name))
+	})
+	return rows, nil
+}
+
+// readLoadBalancers reads the load balancers of a Service.
+func (b *Backend) readLoadBalancers(ctx context.Context, of object.Ref) ([]backends.Row, error) {
+	found, err := b.client.Select(ctx, nb.TableLoadBalancer, ovsdb.WithExternalID(map[string]string{
+		nb.KeyOwner: b.names.Owner, nb.KeyKind: of.Kind, nb.KeyNamespace: of.Namespace, nb.KeyName: of.Name,
+	}), "name", "protocol", "vips")
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", nb.TableLoadBalancer, err)
+	}
+	var rows []backends.Row
+	for _, r := range found {
+		vips := ovsdb.StringMap(r["vips"])
+		for _, vip := range slices.Sorted(maps.Keys(vips)) {
+			rows = append(rows, backends.Row{
+				Table: nb.TableLoadBalancer, Name: ovsdb.String(r["name"]), UUID: ovsdb.String(r["_uuid"]),
+				Text: vip + " to " + cmp.Or(vips[vip], "nothing"), Action: ovsdb.String(r["protocol"]),
+			})
+		}
+	}
+	slices.SortFunc(rows, func(a, b backends.Row) int {
+		return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.UUID, b.UUID), strings.Compare(a.Text, b.Text))
 	})
 	return rows, nil
 }

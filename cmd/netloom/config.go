@@ -81,7 +81,7 @@ func optionsOf(cfg *configuration) daemon.Options {
 			MinInterval: cfg.MinInterval, MaxInterval: cfg.DriftInterval,
 			RetryMin: cfg.RetryMin, RetryMax: cfg.RetryMax, MaxDeleteFraction: cfg.MaxDeleteFraction,
 		},
-		Force: cfg.Force, Serving: servingOptions(&cfg.Serving), Listen: cfg.Listen, DebugListen: cfg.DebugListen, Pprof: cfg.Pprof, UIListen: cfg.UIListen,
+		Force: cfg.Force, Serving: servingOptions(&cfg.Serving), Listen: cfg.Listen, DebugListen: cfg.DebugListen, Pprof: cfg.Pprof, UIListen: cfg.UIListen, ACLLogs: cfg.ACLLogs,
 		SDWAN: sdwanOptions(&cfg.SDWAN), Webhook: webhookOptions(&cfg.Webhook),
 		Feedback: daemon.Feedback{PolicyStatus: cfg.Feedback.PolicyStatus, Events: cfg.Feedback.Events},
 		Leader: election.Options{

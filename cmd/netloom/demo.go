@@ -45,6 +45,7 @@ No root, cluster, OVN or controller is needed.`,
 	cmd.Flags().BoolVar(&opts.Tungsten, "tungsten", false, "write to a simulated Tungsten Fabric controller instead of a database")
 	cmd.Flags().StringVar(&opts.Listen, "listen", "", "address for health, metrics and debug endpoints (default: none)")
 	cmd.Flags().StringVar(&opts.UIListen, "ui-listen", "127.0.0.1:0", "address for the web page; empty disables it")
+	cmd.Flags().StringSliceVar(&opts.ACLLogs, "acl-log", nil, "log files of ovn-controller that the web page shows connections from")
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "enable the log of the daemon")
 	return cmd
 }

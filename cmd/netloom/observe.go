@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -124,8 +125,8 @@ func (o *observeOptions) run(cmd *cobra.Command, inv *query.Inventory, logs []st
 		return err
 	}
 	inv = w.inventory()
-	report := o.report(inv, w.table.Report(time.Time{}))
-	if w.entries == 0 {
+	report := o.report(inv, w.Report(time.Time{}))
+	if w.Entries() == 0 {
 		return cannotTell("no line of the log is one that ovn-controller writes for a logged ACL")
 	}
 	if form != formTable {
@@ -139,30 +140,22 @@ func (o *observeOptions) shows(k *observe.Key) bool {
 	return o.verdict == "all" || o.verdict == string(k.Verdict)
 }
 
-// watcher counts the lines of logs. Its table is safe for concurrent use; the rest is guarded by mu.
+// watcher counts the lines of logs. Its recorder is safe for concurrent use; the rest is guarded by mu.
 type watcher struct {
-	table *observe.Table
+	*observe.Recorder
 	fresh func(k *observe.Key, at time.Time) // called for each new flow, unless it is nil
 
-	mu      sync.Mutex
-	inv     *query.Inventory
-	guide   *observe.Guide // to inv
-	entries int
-	long    int // lines that were too long
+	mu   sync.Mutex
+	inv  *query.Inventory
+	long int // lines that were too long
 }
 
 func newWatcher(inv *query.Inventory, last time.Duration) *watcher {
-	w := &watcher{table: observe.NewTable(last)}
-	w.use(inv)
-	return w
+	return &watcher{Recorder: observe.NewRecorder(guideTo(inv), last), inv: inv}
 }
 
-// use has lines read with the pods and policies of an inventory.
-func (w *watcher) use(inv *query.Inventory) {
-	guide := observe.NewGuide(inv, ovn.LogNames(inv.Snapshot()))
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.inv, w.guide = inv, guide
+func guideTo(inv *query.Inventory) *observe.Guide {
+	return observe.NewGuide(inv, ovn.LogNames(inv.Snapshot()))
 }
 
 // inventory is what lines are read with.
@@ -185,26 +178,21 @@ func (w *watcher) reload(ctx context.Context, ticks <-chan time.Time, load func(
 			failed(err)
 			continue
 		}
-		w.use(inv)
+		w.Use(guideTo(inv))
+		w.mu.Lock()
+		w.inv = inv
+		w.mu.Unlock()
 	}
 }
 
 func (w *watcher) line(line []byte) {
-	now := time.Now()
-	e, ok := acllog.Parse(string(line), now)
-	if !ok {
+	k, at, isNew := w.Line(line, time.Now())
+	if !isNew || w.fresh == nil {
 		return
 	}
 	w.mu.Lock()
-	guide := w.guide
-	w.mu.Unlock()
-	k, ok := guide.Key(&e)
-	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.entries++
-	if ok && w.table.Add(k, e.At, now) && w.fresh != nil {
-		w.fresh(&k, e.At)
-	}
+	w.fresh(&k, at)
 }
 
 // readAll reads logs to their end, or follows them until the command is interrupted.
@@ -250,70 +238,21 @@ func (w *watcher) read(ctx context.Context, cmd *cobra.Command, path string) err
 
 // observation is what observe prints.
 type observation struct {
-	Until time.Time         `json:"until"` // the newest line
-	Flows []observedFlow    `json:"flows"`
-	Other map[string]uint64 `json:"other,omitempty"` // entries of further flows, by verdict
+	Until time.Time           `json:"until"` // the newest line
+	Flows []observe.Described `json:"flows"`
+	Other map[string]uint64   `json:"other,omitempty"` // entries of further flows, by verdict
 }
-
-// observedFlow is a connection in a log.
-type observedFlow struct {
-	From    string        `json:"from"`
-	To      string        `json:"to"`
-	Port    string        `json:"port"`
-	Verdict string        `json:"verdict"`
-	Policy  string        `json:"policy,omitempty"`
-	Rule    string        `json:"rule,omitempty"`
-	ACL     string        `json:"acl,omitempty"`
-	Count   uint64        `json:"count"`
-	First   time.Time     `json:"first"`
-	Last    time.Time     `json:"last"`
-	Now     query.Verdict `json:"now,omitempty"`    // of the policies as they are
-	Change  []string      `json:"change,omitempty"` // what it would take to allow a denied connection
-
-	key observe.Key
-}
-
-// maxChanges is for how many flows the policies are asked what would have to change.
-const maxChanges = 200
 
 // report completes a report of the log with what the policies say now.
 func (o *observeOptions) report(inv *query.Inventory, r observe.Report) *observation {
-	out := &observation{Until: r.Until, Flows: []observedFlow{}, Other: map[string]uint64{}}
-	for i := range r.Flows {
-		f := &r.Flows[i]
-		if !o.shows(&f.Key) {
-			continue
-		}
-		shown := observedFlow{
-			From: f.From, To: f.To, Port: f.Port, Verdict: string(f.Verdict), Policy: f.Policy, Rule: f.Rule, ACL: f.ACL,
-			Count: f.Count, First: f.First, Last: f.Last, key: f.Key,
-		}
-		if len(out.Flows) < maxChanges {
-			answers, err := inv.Probe(questionOf(&f.Key), query.Where{})
-			if err == nil && len(answers) == 1 {
-				shown.Now = answers[0].Verdict
-				if f.Verdict == observe.Denied && shown.Now != query.Allow {
-					shown.Change = answers[0].Flows[0].Change
-				}
-			}
-		}
-		out.Flows = append(out.Flows, shown)
-	}
+	out := &observation{Until: r.Until, Other: map[string]uint64{}}
+	out.Flows = observe.Describe(inv, slices.DeleteFunc(r.Flows, func(f observe.Flow) bool { return !o.shows(&f.Key) }))
 	for v, n := range r.Other {
 		if o.verdict == "all" || o.verdict == string(v) {
 			out.Other[string(v)] = n
 		}
 	}
 	return out
-}
-
-// questionOf asks the policies about a flow.
-func questionOf(k *observe.Key) query.Question {
-	port := k.Port
-	if strings.HasPrefix(port, "icmp") {
-		port = "icmp"
-	}
-	return query.Question{From: k.From, To: k.To, Port: port}
 }
 
 // flowText formats a flow in a line.
@@ -342,14 +281,14 @@ func reportText(r *observation, last time.Duration, i palette) string {
 		head := false
 		for n := range r.Flows {
 			f := &r.Flows[n]
-			if f.key.Verdict != verdict {
+			if f.Verdict != verdict {
 				continue
 			}
 			if !head {
 				w.line("%s", i.bold(fmt.Sprintf("%s in the last %s, until %s:", verdict, spanText(last), r.Until.UTC().Format(time.RFC3339))))
 				head = true
 			}
-			w.line("  %s -> %s %s, by %s, %s", f.From, f.To, f.Port, causeText(&f.key), timesText(f.Count))
+			w.line("  %s -> %s %s, by %s, %s", f.From, f.To, f.Port, causeText(&f.Key), timesText(f.Count))
 			switch {
 			case f.Now == query.Allow && verdict == observe.Denied:
 				w.line("    %s", i.dim("the policies allow it now"))

@@ -80,7 +80,7 @@ func TestFollowingReadsPodsAgain(t *testing.T) {
 	cancel()
 	<-ended
 	var from []string
-	report := w.table.Report(time.Time{})
+	report := w.Report(time.Time{})
 	for i := range report.Flows {
 		from = append(from, fmt.Sprint(report.Flows[i].From))
 	}

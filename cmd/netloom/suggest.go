@@ -5,12 +5,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	networkingv1 "k8s.io/api/networking/v1"
-	"sigs.k8s.io/yaml"
 
 	"github.com/netloom/netloom/pkg/observe"
 	"github.com/netloom/netloom/pkg/query"
@@ -102,13 +100,13 @@ func (o *suggestOptions) connections(cmd *cobra.Command, inv *query.Inventory, n
 	if err := w.readAll(cmd, o.logs, false); err != nil {
 		return nil, err
 	}
-	report := w.table.Report(time.Time{})
+	report := w.Report(time.Time{})
 	for i := range report.Flows {
 		f := &report.Flows[i]
 		if f.Verdict != observe.Denied {
 			continue
 		}
-		list, err := inv.Connections(questionOf(&f.Key), query.Where{})
+		list, err := inv.Connections(f.Question(), query.Where{})
 		if err != nil {
 			cmd.PrintErrln("note: not considered:", err)
 		}
@@ -127,7 +125,7 @@ func withPolicies(cmd *cobra.Command, manifests *manifestsFlag, policies []*netw
 		return query.State{}, err
 	}
 	defer func() { _ = os.RemoveAll(dir) }() // what is left of it is a small file
-	text, err := policiesText(policies)
+	text, err := suggest.Manifest(policies)
 	if err != nil {
 		return query.State{}, err
 	}
@@ -136,25 +134,6 @@ func withPolicies(cmd *cobra.Command, manifests *manifestsFlag, policies []*netw
 		return query.State{}, err
 	}
 	return manifests.edited(cmd, []string{path}, nil)
-}
-
-// policiesText formats policies as a stream of manifests, without the fields that only an API server sets.
-func policiesText(policies []*networkingv1.NetworkPolicy) (string, error) {
-	var b strings.Builder
-	for i, p := range policies {
-		text, err := yaml.Marshal(map[string]any{
-			"apiVersion": p.APIVersion, "kind": p.Kind,
-			"metadata": map[string]string{"name": p.Name, "namespace": p.Namespace}, "spec": p.Spec,
-		})
-		if err != nil {
-			return "", fmt.Errorf("format NetworkPolicy %s/%s: %w", p.Namespace, p.Name, err)
-		}
-		if i > 0 {
-			b.WriteString("---\n")
-		}
-		b.Write(text)
-	}
-	return b.String(), nil
 }
 
 func (o *suggestOptions) print(cmd *cobra.Command, s *suggest.Suggestion, form string) error {
@@ -182,7 +161,7 @@ func (o *suggestOptions) print(cmd *cobra.Command, s *suggest.Suggestion, form s
 		cmd.PrintErrf("note: %s allowed already, nothing to write\n", counted(s.Already, "connection"))
 	case !refused:
 		var text string
-		if text, err = policiesText(s.Policies); err == nil {
+		if text, err = suggest.Manifest(s.Policies); err == nil {
 			_, err = fmt.Fprint(out, text)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"syscall"
 	"time"
 )
 
@@ -34,8 +35,8 @@ func Read(ctx context.Context, r io.Reader, take func(line []byte)) (long int, e
 }
 
 // Follow calls take for each line of a file, and for those that are appended, until ctx ends. If the file is replaced or
-// truncated, it continues with the new content; while there is no file, it waits for one. It returns an error only if the
-// file cannot be read.
+// truncated, it continues with the new content; while there is no file, it waits for one. A named pipe is read as long as it is
+// there, whoever writes to it. It returns an error only if the file cannot be read.
 func Follow(ctx context.Context, path string, take func(line []byte)) error {
 	f := &follower{path: path, take: take}
 	defer f.close()
@@ -92,7 +93,8 @@ func (f *follower) poll(ctx context.Context) error {
 			f.rest()
 			f.close()
 		}
-		if f.file, err = os.Open(f.path); errors.Is(err, fs.ErrNotExist) {
+		// Without O_NONBLOCK, a named pipe could not be opened before somebody writes to it.
+		if f.file, err = os.OpenFile(f.path, os.O_RDONLY|syscall.O_NONBLOCK, 0); errors.Is(err, fs.ErrNotExist) {
 			f.file = nil
 			return nil
 		} else if err != nil {
@@ -108,6 +110,9 @@ func (f *follower) current(now fs.FileInfo) (bool, error) {
 	if err != nil {
 		return false, err
 	}
+	if isPipe(open) {
+		return os.SameFile(open, now), nil
+	}
 	at, err := f.file.Seek(0, io.SeekCurrent)
 	if err != nil {
 		return false, err
@@ -115,11 +120,17 @@ func (f *follower) current(now fs.FileInfo) (bool, error) {
 	return os.SameFile(open, now) && now.Size() >= at, nil
 }
 
+func isPipe(info fs.FileInfo) bool { return info.Mode()&fs.ModeNamedPipe != 0 }
+
 // read takes the lines that are there.
 func (f *follower) read(ctx context.Context) error {
+	if f.file != nil {
+		// A pipe whose writer is silent must not be waited for: the context may end. Other files have no deadline.
+		_ = f.file.SetReadDeadline(time.Now().Add(pollInterval))
+	}
 	for f.file != nil && ctx.Err() == nil {
 		line, err := f.lines.Next()
-		if errors.Is(err, io.EOF) {
+		if errors.Is(err, io.EOF) || errors.Is(err, os.ErrDeadlineExceeded) {
 			return nil
 		}
 		if err != nil {

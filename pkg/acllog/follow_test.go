@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -104,4 +105,29 @@ func BenchmarkRead(b *testing.B) {
 		require.Equal(b, 10_000, n)
 	}
 	b.ReportMetric(float64(10_000*b.N)/b.Elapsed().Seconds(), "lines/s")
+}
+
+// TestFollowAPipe reads a named pipe, as journalctl may write to it, with and without a writer.
+func TestFollowAPipe(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "acl")
+	require.NoError(t, syscall.Mkfifo(path, 0o600))
+	lines := make(chan string, 8)
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	done := make(chan error, 1)
+	go func() { done <- acllog.Follow(ctx, path, func(line []byte) { lines <- string(line) }) }()
+	for _, text := range []string{"one", "two"} {
+		writer, err := os.OpenFile(path, os.O_WRONLY, 0) // waits for the reader
+		require.NoError(t, err)
+		_, err = io.WriteString(writer, text+"\n")
+		require.NoError(t, err)
+		require.Equal(t, text, <-lines)
+		if text == "one" {
+			require.NoError(t, writer.Close())
+			continue
+		}
+		stop() // while the writer is silent
+		require.NoError(t, <-done)
+		require.NoError(t, writer.Close())
+	}
 }

@@ -1,6 +1,7 @@
 package acllog
 
 import (
+	"bytes"
 	"encoding/json"
 	"net/netip"
 	"strconv"
@@ -61,6 +62,9 @@ func Parse(line string, now time.Time) (Entry, bool) {
 	}
 	return e, true
 }
+
+// Is reports whether a line may be one of acl_log, without reading it.
+func Is(line []byte) bool { return bytes.Contains(line, []byte("|"+module)) }
 
 // message splits a line "STAMP|NUMBER|acl_log(THREAD)|LEVEL|MESSAGE". Only the third field is compared: what others may write
 // into the message of another module does not count.

@@ -61,6 +61,7 @@ type Config struct {
 	Listen      string // "" disables it
 	DebugListen string // "" disables it; Listen then serves debugging to clients with a token
 	UIListen    string // "" disables the web UI
+	ACLLogs     []string
 	Pprof       bool
 	Serving     Serving
 	LogLevel    logrus.Level

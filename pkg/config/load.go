@@ -156,6 +156,9 @@ func (c *Config) contradictions(bad map[string]bool, backends []setting.Group) [
 	c.backendContradictions(backends, fault)
 	c.zoneContradictions(bad, backends, fault)
 	c.feedbackContradictions(bad, fault)
+	if len(c.ACLLogs) > 0 && c.UIListen == "" {
+		fault("acl-log", "needs ui-listen: nothing else shows what is in the log")
+	}
 	if c.SDWAN.ServicePurpose != "" && c.SDWAN.ServiceRules != ServiceRulesAll {
 		fault("sdewan-service-purpose", "needs sdewan-service-rules all")
 	}

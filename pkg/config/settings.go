@@ -73,6 +73,8 @@ func (c *Config) serverSettings() []setting.Setting {
 			&c.DebugListen),
 		setting.Listen("ui-listen", "", "address for the web page, open to everyone who can reach it unless listen-auth requires tokens; empty disables it",
 			&c.UIListen),
+		setting.List("acl-log", "", "log files or named pipes of ovn-controller, whose ACL lines the web page shows as denied and allowed connections; needs ui-listen", "paths, separated by commas, or nothing",
+			func(path string) bool { return path != "" }, &c.ACLLogs),
 		setting.Bool("pprof", "false", "serve profiles under /debug/pprof/",
 			&c.Pprof),
 		c.logLevel(),

@@ -249,6 +249,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 	}
 	if d.page != nil {
 		group.Go(func() error { return d.page.serve(ctx, d.log) })
+		group.Go(func() error { d.page.Follow(ctx, d.log); return nil })
 	}
 	group.Go(func() error { return d.webhook.run(ctx) })
 	group.Go(func() error { return d.pipeline.Run(ctx) })

@@ -38,7 +38,8 @@ type Options struct {
 	DebugListen string // address of debugging, with health and metrics; "" serves none
 	Pprof       bool   // profiles are included in debugging
 
-	UIListen string // address of the web page; "" serves none
+	UIListen string   // address of the web page; "" serves none
+	ACLLogs  []string // logs of ovn-controller that the page shows connections from
 
 	Serving serving.Options // how these are served
 

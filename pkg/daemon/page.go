@@ -11,6 +11,7 @@ import (
 
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/backends/builtin"
+	"github.com/netloom/netloom/backends/ovn"
 	"github.com/netloom/netloom/pkg/controller/sdwan"
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/ovsdb"
@@ -32,7 +33,10 @@ func newPage(d *Daemon) (*page, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &page{Page: live.New(d.opts.Cluster, pageState{d}), listener: listener, door: d.door.Of(listener)}
+	p := &page{listener: listener, door: d.door.Of(listener), Page: live.New(live.Options{
+		State: pageState{d}, Cluster: d.opts.Cluster, Translation: d.opts.translation(),
+		Logs: live.Logs{Paths: d.opts.ACLLogs, Rules: ovn.LogNames},
+	})}
 	d.observe = append(d.observe, p.Observer())
 	d.coverage.OnChange(p.Covered)
 	return p, nil

@@ -117,6 +117,7 @@ type Builder struct {
 	devices   *devicesTxn
 	unknown   Areas
 	change    Change
+	variant   bool // what is made has no history
 }
 
 // Next starts the successor of s.
@@ -125,6 +126,14 @@ func (s *Snapshot) Next() *Builder {
 		from: s, families: s.families, sets: s.sets.Txn(), policies: s.policies.Txn(), ranked: s.ranked.Txn(),
 		balancers: s.balancers.txn(), nodes: s.nodes.Txn(), devices: s.devices.txn(), unknown: s.unknown,
 	}
+}
+
+// Variant starts a snapshot that answers what would be if s were different. Unlike Next, it may be called any number of times and
+// while another goroutine makes the successor of s: the result has no history, and must not be written to a target.
+func (s *Snapshot) Variant() *Builder {
+	b := s.Next()
+	b.variant = true
+	return b
 }
 
 // SetFamilies sets the families that endpoints have from now on.
@@ -231,7 +240,9 @@ func (b *Builder) Commit() *Snapshot {
 		devices:   b.devices.commit(),
 		unknown:   b.unknown,
 	}
-	next.log, next.weight = remember(b.from.log, b.from.weight, c)
+	if !b.variant {
+		next.log, next.weight = remember(b.from.log, b.from.weight, c)
+	}
 	return next
 }
 

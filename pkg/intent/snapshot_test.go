@@ -152,6 +152,37 @@ func TestSince(t *testing.T) {
 	require.LessOrEqual(t, len(s.log), 2*remembered, "the log does not grow for ever")
 }
 
+// TestAVariantLeavesHistoryAlone makes variants of a snapshot before and after its successor: what that one remembers stays.
+func TestAVariantLeavesHistoryAlone(t *testing.T) {
+	s := NewSnapshot()
+	for i := range 5 { // the log has room for more then
+		b := s.Next()
+		b.PutPolicy(&Policy{ID: PolicyID(fmt.Sprint(i))})
+		s = b.Commit()
+	}
+	variant := func() *Snapshot {
+		b := s.Variant()
+		b.PutPolicy(&Policy{ID: "variant"})
+		b.DropPolicy("0")
+		return b.Commit()
+	}
+	first := variant()
+	b := s.Next()
+	b.PutPolicy(&Policy{ID: "next"})
+	next := b.Commit()
+	for _, v := range []*Snapshot{first, variant()} {
+		require.NotNil(t, v.Policy("variant"))
+		require.Nil(t, v.Policy("0"))
+		require.Nil(t, v.Policy("next"))
+		_, known := v.Since(s.Revision())
+		require.False(t, known, "a variant has no history")
+	}
+	changes, known := next.Since(s.Revision())
+	require.True(t, known)
+	require.Equal(t, []PolicyID{"next"}, changes[0].Policies)
+	require.NotNil(t, s.Policy("0"))
+}
+
 // TestHeavyHistoryIsForgotten checks that fewer changes are remembered when each is of many endpoints.
 func TestHeavyHistoryIsForgotten(t *testing.T) {
 	b := NewSnapshot().Next()

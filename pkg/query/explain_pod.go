@@ -112,6 +112,23 @@ func (inv *Inventory) peerRules(k object.Key) []Rule {
 	return mergeNearMisses(out)
 }
 
+// IsolatedBy lists the NetworkPolicies that isolate a pod, named as namespace/name, in each direction.
+func (inv *Inventory) IsolatedBy(pod string) (ingress, egress []string) {
+	namespace, name, _ := strings.Cut(pod, "/")
+	party := intent.Party{Key: inv.key(namespace, name)}
+	return inv.isolating(intent.Ingress, party), inv.isolating(intent.Egress, party)
+}
+
+func (inv *Inventory) isolating(d intent.Direction, p intent.Party) []string {
+	var out []string
+	for _, of := range inv.policiesOf(d, p) {
+		if of.Isolates {
+			out = append(out, of.Origin.String())
+		}
+	}
+	return out
+}
+
 // servicesOf are the Services that send to one of some addresses.
 func (inv *Inventory) servicesOf(addrs []netip.Addr) []string {
 	var out []string
@@ -157,12 +174,7 @@ func (r *reacher) own(family intent.Families) (*reach.Class, netip.Addr) {
 }
 
 func (r *reacher) side(d intent.Direction) *PodSide {
-	out := &PodSide{Reach: []Reach{}}
-	for _, p := range r.inv.policiesOf(d, intent.Party{Key: r.e.Key}) {
-		if p.Isolates {
-			out.IsolatedBy = append(out.IsolatedBy, p.Origin.String())
-		}
-	}
+	out := &PodSide{Reach: []Reach{}, IsolatedBy: r.inv.isolating(d, intent.Party{Key: r.e.Key})}
 	out.Admin, out.Baseline = r.clusterPolicies(d, intent.TierAdmin), r.clusterPolicies(d, intent.TierBaseline)
 	families := 0
 	for _, family := range []intent.Families{intent.IPv4, intent.IPv6} {

@@ -28,8 +28,12 @@ func fail(w http.ResponseWriter, r *http.Request, err error) {
 	case errors.Is(err, errNotSynced), errors.Is(err, errStreams), errors.Is(err, httpbody.ErrBusy):
 		status = http.StatusServiceUnavailable
 		w.Header().Set("Retry-After", httpbody.RetryAfter)
-	case errors.Is(err, errMethod):
+	case errors.Is(err, errMethod), errors.Is(err, errMethodPost):
 		status = http.StatusMethodNotAllowed
+	case errors.Is(err, errMediaType):
+		status = http.StatusUnsupportedMediaType
+	case errors.Is(err, errTooLong):
+		status = http.StatusRequestEntityTooLarge
 	case errors.Is(err, errNoPath), errors.Is(err, query.ErrNotFound):
 		status = http.StatusNotFound
 	}

@@ -149,7 +149,7 @@ func newGround(s query.State) *ground {
 
 // withoutNodes returns a snapshot without its nodes.
 func withoutNodes(s *intent.Snapshot) *intent.Snapshot {
-	next := s.Next()
+	next := s.Variant()
 	used := map[intent.SetID]bool{}
 	for p := range s.Policies() {
 		if p.Origin.Kind == object.KindNode {

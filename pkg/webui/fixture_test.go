@@ -6,11 +6,13 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/sirupsen/logrus"
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/netloom/netloom/pkg/manifest"
@@ -29,6 +31,7 @@ type source struct {
 	state   webui.State
 	targets []webui.Target
 	rows    []webui.TargetRows
+	flows   webui.FlowLog
 }
 
 func (s *source) Newest() (webui.State, bool) { return s.state, s.state.Number > 0 }
@@ -40,6 +43,15 @@ func (s *source) Rows(_ context.Context, kind, namespace, name string) []webui.T
 		return s.rows
 	}
 	return nil
+}
+
+func (s *source) Flows() webui.FlowLog { return s.flows }
+
+func (s *source) Coverage(_, name string) []webui.PodCoverage {
+	if name == "db-0" {
+		return []webui.PodCoverage{{Target: "ovn", Known: true, Lacks: "logical port shop_db-0"}}
+	}
+	return []webui.PodCoverage{{Target: "ovn", Known: true, Found: true}}
 }
 
 // stateOf returns the state of objects.
@@ -71,6 +83,12 @@ func shop(t testing.TB) *source {
 		objects = append(objects, object)
 	}
 	state := stateOf(t, objects)
+	var further []runtime.Object
+	for _, o := range objects {
+		if _, ok := o.(*corev1.Namespace); ok {
+			further = append(further, o)
+		}
+	}
 	state.Problems = append(state.Problems, manifests.Problems()...)
 	up := true
 	plan := &webui.Plan{
@@ -78,7 +96,7 @@ func shop(t testing.TB) *source {
 		Ops: []webui.Op{{Verb: "create", Kind: "ACL", Name: "shop/db ingress[0]", Origin: "NetworkPolicy/shop/db spec.ingress[0]"}},
 	}
 	return &source{
-		state: webui.State{State: state, Number: 3, At: moment},
+		state: webui.State{State: state, Number: 3, At: moment, Further: further},
 		targets: []webui.Target{{
 			Name: "ovn", Health: webui.InSync, Up: &up, Revision: 1, Wanted: 1, Owned: 9, LastConverged: moment, LastPlan: plan,
 			Coverage:  &webui.Coverage{Selected: 3, Enforced: 2, Faults: []string{"1 of 3 selected pods is NOT protected: shop/db-0 (no logical port shop_db-0)"}},
@@ -109,7 +127,18 @@ func (s *server) get(t testing.TB, path string, headers ...string) *httptest.Res
 
 func (s *server) ask(t testing.TB, method, path string, headers ...string) *httptest.ResponseRecorder {
 	t.Helper()
-	r := httptest.NewRequestWithContext(t.Context(), method, path, http.NoBody)
+	return s.send(t, method, path, "", headers...)
+}
+
+// post sends a text.
+func (s *server) post(t testing.TB, path, text string, headers ...string) *httptest.ResponseRecorder {
+	t.Helper()
+	return s.send(t, http.MethodPost, path, text, headers...)
+}
+
+func (s *server) send(t testing.TB, method, path, text string, headers ...string) *httptest.ResponseRecorder {
+	t.Helper()
+	r := httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(text))
 	for i := 0; i < len(headers); i += 2 {
 		if headers[i] == "Host" {
 			r.Host = headers[i+1]

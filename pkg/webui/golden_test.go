@@ -13,7 +13,7 @@ import (
 
 // TestAnswers compares the JSON that scripts rely on: names stay.
 func TestAnswers(t *testing.T) {
-	s := serve(shop(t))
+	s := serve(observed(t))
 	for _, tc := range []struct {
 		name, path string
 		wantStatus int
@@ -39,6 +39,14 @@ func TestAnswers(t *testing.T) {
 		{"invalid-port", "matrix?port=http/80", http.StatusBadRequest},
 		{"invalid-labels", "matrix?fromLabels=%3D%3D", http.StatusBadRequest},
 		{"unknown-namespace", "matrix?from=attic", http.StatusNotFound},
+		{"flows", "flows?q=db", http.StatusOK},
+		{"suggestion", "suggest?from=tools/shell&to=shop/db-0&port=tcp/5432", http.StatusOK},
+		{"manifest", "policies/shop/db/manifest", http.StatusOK},
+		{"search", "search?q=db", http.StatusOK},
+		{"pod", "pods/shop/db-0", http.StatusOK},
+		{"pod-on-the-host-network", "pods/shop/agent", http.StatusOK},
+		{"unknown-pod", "pods/shop/db-9", http.StatusNotFound},
+		{"service", "services/shop/db", http.StatusOK},
 		{"unknown-path", "nothing", http.StatusNotFound},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

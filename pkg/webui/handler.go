@@ -1,6 +1,7 @@
 package webui
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"net/http"
@@ -8,12 +9,15 @@ import (
 	"sync/atomic"
 
 	"github.com/netloom/netloom/pkg/httpbody"
+	"github.com/netloom/netloom/pkg/object"
+	"github.com/netloom/netloom/translator"
 )
 
 // Options configures a Handler.
 type Options struct {
-	Source Source
-	Feed   *Feed
+	Source      Source
+	Feed        *Feed
+	Translation translator.Options // how states are made: edited policies are translated in the same way
 }
 
 // Handler serves the page and its data.
@@ -35,19 +39,28 @@ func New(opts Options) *Handler {
 		h.mux.Handle(path, asset)
 	}
 	for path, answer := range map[string]func(*http.Request, *board) (any, error){
-		"overview":                       h.overview,
-		"matrix":                         h.matrix,
-		"policies":                       h.policies,
-		"policies/{namespace}/{name}":    h.policy,
-		"cluster-policies/{kind}/{name}": h.policy,
-		"why":                            h.why,
-		"names":                          h.names,
+		"overview":                             h.overview,
+		"matrix":                               h.matrix,
+		"policies":                             h.policies,
+		"policies/{namespace}/{name}":          h.policy,
+		"cluster-policies/{kind}/{name}":       h.policy,
+		"why":                                  h.why,
+		"names":                                h.names,
+		"search":                               h.search,
+		"suggest":                              h.suggestion,
+		"pods/{namespace}/{name}":              h.pod,
+		"services/{namespace}/{name}":          h.service,
+		"policies/{namespace}/{name}/manifest": h.manifest,
+		"cluster-policies/{kind}/{name}/manifest": h.manifest,
 	} {
 		h.mux.HandleFunc("/api/v1/"+path, h.ofState(answer))
 	}
-	h.mux.HandleFunc("/api/v1/policies/{namespace}/{name}/rows", h.rows)
-	h.mux.HandleFunc("/api/v1/cluster-policies/{kind}/{name}/rows", h.rows)
+	h.mux.HandleFunc("/api/v1/policies/{namespace}/{name}/rows", h.rowsOf(""))
+	h.mux.HandleFunc("/api/v1/cluster-policies/{kind}/{name}/rows", h.rowsOf(""))
+	h.mux.HandleFunc("/api/v1/services/{namespace}/{name}/rows", h.rowsOf(object.KindService))
 	h.mux.HandleFunc("/api/v1/targets", h.targets)
+	h.mux.HandleFunc("/api/v1/flows", h.flows)
+	h.mux.HandleFunc(pathWhatIf, h.whatIf)
 	h.mux.HandleFunc("/api/v1/events", h.events)
 	h.mux.HandleFunc("/api/v1/", func(w http.ResponseWriter, r *http.Request) {
 		fail(w, r, fmt.Errorf("%s: %w", r.URL.Path, errNoPath))
@@ -68,13 +81,12 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if strings.HasPrefix(r.URL.Path, "/api/") {
 		header.Set("Cache-Control", "no-store")
 	}
-	switch {
-	case r.Method != http.MethodGet && r.Method != http.MethodHead:
+	if r.Method != http.MethodGet && r.Method != http.MethodHead && r.URL.Path != pathWhatIf {
 		header.Set("Allow", "GET, HEAD")
 		fail(w, r, errMethod)
-	default:
-		h.mux.ServeHTTP(w, r)
+		return
 	}
+	h.mux.ServeHTTP(w, r)
 }
 
 // ofState responds from the newest state, unless the client already has the response.
@@ -116,8 +128,14 @@ func (h *Handler) targets(w http.ResponseWriter, r *http.Request) {
 	send(w, r, http.StatusOK, map[string]any{"targets": list})
 }
 
-func (h *Handler) rows(w http.ResponseWriter, r *http.Request) {
-	ref := refOf(r)
-	list := h.opts.Source.Rows(r.Context(), ref.Kind, ref.Namespace, ref.Name)
-	send(w, r, http.StatusOK, map[string]any{"targets": list})
+// pathWhatIf is the only path that takes a text. It changes nothing either.
+const pathWhatIf = "/api/v1/what-if"
+
+// rowsOf answers with the rows of an object of a kind; "" means that the request names the kind of a policy.
+func (h *Handler) rowsOf(kind string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		ref := refOf(r)
+		list := h.opts.Source.Rows(r.Context(), cmp.Or(kind, ref.Kind), ref.Namespace, ref.Name)
+		send(w, r, http.StatusOK, map[string]any{"targets": list})
+	}
 }

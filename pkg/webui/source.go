@@ -4,6 +4,9 @@ import (
 	"context"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/netloom/netloom/pkg/draft"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/query"
 )
@@ -17,6 +20,10 @@ type Source interface {
 	// Rows reads from every target the rows of an object: kind such as NetworkPolicy, namespace and name. Faults are
 	// reported in the result.
 	Rows(ctx context.Context, kind, namespace, name string) []TargetRows
+	// Coverage reports for each target that looks pods up whether it finds one.
+	Coverage(namespace, name string) []PodCoverage
+	// Flows returns what ACL logs say about connections; without Logs if none is followed.
+	Flows() FlowLog
 }
 
 // State is a state with its number. Two states of equal numbers are the same.
@@ -24,6 +31,39 @@ type State struct {
 	query.State
 	Number uint64
 	At     time.Time // when it was made
+	// Further are namespaces and cluster-wide policies, in any order.
+	Further []runtime.Object
+}
+
+// world lists what policies select.
+func (s *State) world() []runtime.Object {
+	var out []runtime.Object
+	for _, p := range s.Objects.Pods {
+		out = append(out, p)
+	}
+	for _, n := range s.Objects.Nodes {
+		out = append(out, n)
+	}
+	for _, o := range s.Further {
+		if _, policy := draft.RefOf(o); !policy {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+// policies lists all policies.
+func (s *State) policies() []runtime.Object {
+	var out []runtime.Object
+	for _, p := range s.Objects.Policies {
+		out = append(out, p)
+	}
+	for _, o := range s.Further {
+		if _, policy := draft.RefOf(o); policy {
+			out = append(out, o)
+		}
+	}
+	return out
 }
 
 // Target is the state of a target.

@@ -1,7 +1,6 @@
 package webui
 
 import (
-	"errors"
 	"net/http"
 	"strings"
 
@@ -23,16 +22,9 @@ type Why struct {
 
 func (h *Handler) why(r *http.Request, b *board) (any, error) {
 	q := r.URL.Query()
-	from, to, port := strings.TrimSpace(q.Get("from")), strings.TrimSpace(q.Get("to")), strings.TrimSpace(q.Get("port"))
-	if from == "" || to == "" {
-		return nil, errors.New("from and to: expected a pod such as shop/web-0, a service such as svc/shop/web:80, node/NAME or an address")
-	}
-	question, err := query.ParseQuestion(from + "->" + to)
+	question, err := questionOf(q)
 	if err != nil {
 		return nil, err
-	}
-	if port != "" {
-		question.Port = port
 	}
 	answers, err := b.inventory().Probe(question, query.Where{
 		Namespace: q.Get("namespace"), Node: q.Get("node"), Network: q.Get("network"),

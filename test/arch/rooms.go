@@ -152,8 +152,8 @@ var rooms = []room{
 		"pkg/webhook/certs", "k8s.io/client-go/kubernetes", "k8s.io/client-go/rest", logrus,
 	}},
 	{dir: "pkg/webui/live", may: []string{
-		"backends", "pkg/intent", "pkg/object", "pkg/pipeline", "pkg/query", "pkg/reconcile", "pkg/webui", "k8s.io/api/...",
-		"k8s.io/apimachinery/pkg/runtime", policyAPI,
+		"backends", "pkg/acllog", "pkg/intent", "pkg/object", "pkg/observe", "pkg/pipeline", "pkg/query", "pkg/reconcile", "pkg/webui",
+		"translator", "k8s.io/api/...", "k8s.io/apimachinery/pkg/runtime", policyAPI, logrus,
 	}},
 	{dir: "pkg/coverage", may: []string{"backends", "pkg/intent", "pkg/metrics", "pkg/reconcile", logrus}},
 	{dir: "pkg/controller/policy", may: []string{
@@ -175,10 +175,14 @@ var rooms = []room{
 	{dir: "pkg/acllog"},
 	{dir: "pkg/observe", may: []string{"pkg/acllog", "pkg/intent", "pkg/query"}},
 	{dir: "pkg/suggest", pure: true, may: []string{
-		"labelcache", "pkg/intent", "pkg/object", "pkg/query", "pkg/reach", "k8s.io/api/...", "k8s.io/apimachinery/...",
+		"labelcache", "pkg/intent", "pkg/object", "pkg/query", "pkg/reach", "k8s.io/api/...", "k8s.io/apimachinery/...", yaml,
+	}},
+	{dir: "pkg/draft", may: []string{
+		"pkg/intent", "pkg/manifest", "pkg/object", "pkg/query", "translator", "k8s.io/api/...", "k8s.io/apimachinery/...", policyAPI, logrus,
 	}},
 	{dir: "pkg/webui", may: []string{
-		"labelcache", "pkg/httpbody", "pkg/intent", "pkg/object", "pkg/query", "pkg/reach", "k8s.io/apimachinery/pkg/labels",
+		"labelcache", "pkg/draft", "pkg/httpbody", "pkg/intent", "pkg/object", "pkg/observe", "pkg/query", "pkg/reach", "pkg/suggest",
+		"translator", "k8s.io/api/...", "k8s.io/apimachinery/...", yaml,
 	}},
 	{dir: "pkg/webhook", may: []string{
 		"pkg/apis/...", "pkg/lint", "pkg/object", "pkg/source", "pkg/webhook/...", "k8s.io/api/...",

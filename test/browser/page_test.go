@@ -106,7 +106,7 @@ func TestTheWhyFormAsksForServices(t *testing.T) {
 	p.do(chromedp.SendKeys(`input[name=to]`, "svc/shop/web"+kb.Enter, chromedp.ByQuery))
 	p.await(`document.querySelector('#answer').textContent.length > 0`)
 	require.Contains(t, p.text("#answer"), "shop/web")
-	p.do(chromedp.SetValue(`input[name=from]`, "shop/wbe-0", chromedp.ByQuery), chromedp.Evaluate(`document.querySelector('form').requestSubmit()`, nil))
+	p.do(chromedp.SetValue(`input[name=from]`, "shop/wbe-0", chromedp.ByQuery), chromedp.Evaluate(`document.querySelector('main form').requestSubmit()`, nil))
 	p.await(`document.querySelector('#answer .fault') !== null`)
 	require.Contains(t, p.text(`#answer .fault`), "did you mean")
 	p.forgive("api/v1/why") // the browser counts an answer of 404 as an error
@@ -170,7 +170,7 @@ func TestLightAndDarkCanBeRead(t *testing.T) {
 	for _, scheme := range []string{"light", "dark"} {
 		p := openTab(t, d, emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}))
 		grounds[scheme] = eval[string](p, `getComputedStyle(document.body).backgroundColor`)
-		for _, view := range []string{"overview", "matrix", "matrix?from=shop&to=shop", "why?from=shop/web-0&to=shop/db-0&port=5432", "policy/shop/db", "targets", "policies"} {
+		for _, view := range []string{"overview", "matrix", "matrix?from=shop&to=shop", "why?from=shop/web-0&to=shop/db-0&port=5432", "policy/shop/db", "targets", "policies", "flows", "what-if?policy=NetworkPolicy/shop/db", "suggest?from=shop/web-0&to=shop/db-0&port=5432", "pod/shop/web-0", "service/shop/web", "search?q=web"} {
 			p.do(chromedp.Evaluate(`location.hash = '#/`+view+`'`, nil))
 			p.await(`document.querySelector('[data-ready]') !== null && document.querySelector('main').textContent.length > 40`)
 			require.Empty(t, eval[[]string](p, tooFaint), "%s, %s", view, scheme)
@@ -213,7 +213,7 @@ type axValue struct {
 
 func TestScreenReadersGetNamesAndRoles(t *testing.T) {
 	p := openTab(t, startDemo(t))
-	for _, view := range []string{"overview", "matrix", "matrix?from=shop&to=shop", "why?from=shop/web-0&to=shop/db-0&port=5432", "policy/shop/db", "targets", "policies", "events"} {
+	for _, view := range []string{"overview", "matrix", "matrix?from=shop&to=shop", "why?from=shop/web-0&to=shop/db-0&port=5432", "policy/shop/db", "targets", "policies", "events", "flows", "what-if?policy=NetworkPolicy/shop/db", "suggest?from=shop/web-0&to=shop/db-0&port=5432", "pod/shop/web-0", "service/shop/web", "search?q=web"} {
 		p.do(chromedp.Evaluate(`location.hash = '#/`+view+`'`, nil))
 		p.await(`document.querySelector('[data-ready]') !== null && document.querySelector('main').textContent.length > 40`)
 		var tree axTree

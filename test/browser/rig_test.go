@@ -54,18 +54,20 @@ var program = sync.OnceValues(func() (string, error) {
 // demo is a running demo.
 type demo struct {
 	dir string // of its manifests
+	log string // an ACL log that it may follow, as ovn-controller.log
 	url string // of its page
 }
 
 // startDemo runs the demo over a copy of the examples until the test ends.
-func startDemo(t *testing.T) *demo {
+func startDemo(t *testing.T, arguments ...string) *demo {
 	t.Helper()
 	path, err := program()
 	require.NoError(t, err)
-	d := &demo{dir: t.TempDir()}
+	work := t.TempDir()
+	d := &demo{dir: t.TempDir(), log: filepath.Join(work, "ovn-controller.log")}
 	require.NoError(t, os.CopyFS(d.dir, os.DirFS(filepath.Join(root, "examples"))))
-	command := exec.CommandContext(context.Background(), path, "demo", "--manifests", d.dir)
-	command.Stderr = os.Stderr
+	command := exec.CommandContext(context.Background(), path, append([]string{"demo", "--manifests", d.dir}, arguments...)...)
+	command.Stderr, command.Dir = os.Stderr, work
 	out, err := command.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, command.Start())

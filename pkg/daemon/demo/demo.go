@@ -24,11 +24,12 @@ import (
 
 // Options configures the demo.
 type Options struct {
-	Manifests string // directory; "" runs the examples that are built in
-	Once      bool   // ends after the first answers
-	Listen    string // address of the HTTP server; "" serves nothing
-	UIListen  string // address of the web page; "" serves none
-	Tungsten  bool   // writes to a simulated Tungsten Fabric controller instead of a database of OVN
+	Manifests string   // directory; "" runs the examples that are built in
+	Once      bool     // ends after the first answers
+	Listen    string   // address of the HTTP server; "" serves nothing
+	UIListen  string   // address of the web page; "" serves none
+	ACLLogs   []string // logs of ovn-controller that the page shows connections from
+	Tungsten  bool     // writes to a simulated Tungsten Fabric controller instead of a database of OVN
 	Color     bool
 
 	deviceInterval time.Duration // between two read-backs of a simulated device; 0 means the default
@@ -61,6 +62,7 @@ func Run(ctx context.Context, opts Options, w io.Writer, log logrus.FieldLogger)
 		Reconcile:   reconcile.Options{MaxDeleteFraction: 1, MaxInterval: reconcile.DefaultMaxInterval},
 		DebugListen: opts.Listen,
 		UIListen:    opts.UIListen,
+		ACLLogs:     opts.ACLLogs,
 	}
 	if opts.Manifests != "" {
 		settings.SDWAN = sdwanOptions(functions, opts)

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sirupsen/logrus"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -23,6 +24,7 @@ import (
 	"github.com/netloom/netloom/pkg/query"
 	"github.com/netloom/netloom/pkg/reconcile"
 	"github.com/netloom/netloom/pkg/webui"
+	"github.com/netloom/netloom/translator"
 )
 
 // State is the part of netloom that the page shows.
@@ -45,11 +47,20 @@ type Target struct {
 	NotReady error              // why nothing is written to a CNF now; nil if it may be written to
 }
 
+// Options is what a page shows.
+type Options struct {
+	State       State
+	Cluster     string             // its name; "" means the only one
+	Translation translator.Options // how its snapshots are made
+	Logs        Logs
+}
+
 // Page is the source of a web page. Make it with New.
 type Page struct {
+	opts    Options
 	state   State
-	cluster string
 	feed    *webui.Feed
+	flows   *flows
 	notes   *notes
 	reading chan struct{} // of size 1: taken while rows are read for a request
 
@@ -60,17 +71,26 @@ type Page struct {
 }
 
 // New makes the page of a cluster.
-func New(cluster string, state State) *Page {
+func New(opts Options) *Page {
 	p := &Page{
-		state: state, cluster: cluster, feed: webui.NewFeed(time.Now()), reading: make(chan struct{}, 1),
+		opts: opts, state: opts.State, feed: webui.NewFeed(time.Now()), reading: make(chan struct{}, 1),
 		objects: map[object.Ref]runtime.Object{},
 	}
 	p.notes = newNotes(p.feed)
+	p.flows = newFlows(opts.Logs, p.Newest)
 	return p
 }
 
 // Handler serves the page.
-func (p *Page) Handler() http.Handler { return webui.New(webui.Options{Source: p, Feed: p.feed}) }
+func (p *Page) Handler() http.Handler {
+	return webui.New(webui.Options{Source: p, Feed: p.feed, Translation: p.opts.Translation})
+}
+
+// Follow reads the ACL logs until ctx ends.
+func (p *Page) Follow(ctx context.Context, log logrus.FieldLogger) { p.flows.run(ctx, log) }
+
+// Flows returns what the ACL logs say.
+func (p *Page) Flows() webui.FlowLog { return p.flows.report() }
 
 // Observer records what the loops of targets do.
 func (p *Page) Observer() reconcile.Observer { return p.notes }
@@ -89,7 +109,7 @@ func (p *Page) Published(now pipeline.Published) {
 		return
 	}
 	for _, ref := range now.Events {
-		if object, ok := p.state.Object(ref); ok && named(object) {
+		if object, ok := p.state.Object(ref); ok && shown(object) {
 			p.objects[ref] = object
 		} else {
 			delete(p.objects, ref)
@@ -97,7 +117,7 @@ func (p *Page) Published(now pipeline.Published) {
 	}
 	p.latest = webui.State{
 		State: query.State{
-			Cluster: p.cluster, Snapshot: now.Snapshot, View: now.View, Problems: problems,
+			Cluster: p.opts.Cluster, Snapshot: now.Snapshot, View: now.View, Problems: problems,
 		},
 		Number: before.Number + 1, At: time.Now(),
 	}
@@ -130,10 +150,10 @@ func (p *Page) announce(published pipeline.Published, before, now []object.Probl
 	}
 }
 
-// named reports whether queries may name an object.
-func named(object runtime.Object) bool {
+// shown reports whether queries may name an object, or policies depend on it.
+func shown(object runtime.Object) bool {
 	switch object.(type) {
-	case *corev1.Pod, *corev1.Node, *corev1.Service, *networkingv1.NetworkPolicy, *v1alpha2.ClusterNetworkPolicy,
+	case *corev1.Namespace, *corev1.Pod, *corev1.Node, *corev1.Service, *networkingv1.NetworkPolicy, *v1alpha2.ClusterNetworkPolicy,
 		*v1alpha1.AdminNetworkPolicy, *v1alpha1.BaselineAdminNetworkPolicy:
 		return true
 	default:
@@ -155,6 +175,10 @@ func (p *Page) Newest() (webui.State, bool) {
 	objects := &p.whole.Objects
 	for _, object := range p.objects {
 		objects.Add(object)
+		switch object.(type) {
+		case *corev1.Namespace, *v1alpha2.ClusterNetworkPolicy, *v1alpha1.AdminNetworkPolicy, *v1alpha1.BaselineAdminNetworkPolicy:
+			p.whole.Further = append(p.whole.Further, object)
+		}
 	}
 	return p.whole, true
 }

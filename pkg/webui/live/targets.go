@@ -1,6 +1,7 @@
 package live
 
 import (
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/reconcile"
 	"github.com/netloom/netloom/pkg/webui"
 )
@@ -45,6 +46,25 @@ func (p *Page) target(t *Target) webui.Target {
 	n := p.notes.target(t.Name)
 	out.LastPlan, out.LastWrite, out.LastError = n.plan, n.write, n.lastError
 	out.Latency = webui.MillisOf(n.latency)
+	return out
+}
+
+// Coverage reports for each target that looks pods up whether it finds one.
+func (p *Page) Coverage(namespace, name string) []webui.PodCoverage {
+	var out []webui.PodCoverage
+	all := p.state.Targets()
+	for i := range all {
+		t := &all[i]
+		if t.CNF != nil {
+			continue
+		}
+		one := webui.PodCoverage{Target: t.Name, Known: t.Coverage != nil}
+		if one.Known {
+			gap, missing := t.Coverage.Missing.Get(object.Key{Cluster: p.opts.Cluster, Namespace: namespace, Name: name})
+			one.Found, one.Lacks = !missing, gap.Lacks
+		}
+		out = append(out, one)
+	}
 	return out
 }
 

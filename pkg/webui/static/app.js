@@ -4,15 +4,22 @@ import { get } from './api.js';
 import { count, fault, h } from './dom.js';
 import { follow, paced } from './live.js';
 import { events } from './events.js';
+import { flows } from './flows.js';
 import { matrix } from './matrix.js';
 import { overview } from './overview.js';
 import { clusterpolicy, policies, policy } from './policy.js';
+import { pod } from './pod.js';
+import { bindSearch, search } from './search.js';
+import { service } from './service.js';
+import { suggest } from './suggest.js';
 import { targets, unprotected } from './targets.js';
+import { whatif } from './whatif.js';
 import { why } from './why.js';
 
 // A view takes the element to fill, the parts of the path behind its name and the parameters. It returns its title and
-// refresh, which asks the server again.
-const views = { overview, matrix, policies, policy, clusterpolicy, why, targets, events };
+// refresh, which asks the server again. One that changes without an event says after how many milliseconds it is asked again.
+const views = { overview, matrix, policies, policy, clusterpolicy, why, suggest, flows, pod, service, search, 'what-if': whatif, targets, events };
+const within = { policy: 'policies', clusterpolicy: 'policies', suggest: 'flows' }; // views without a link of their own
 
 const main = document.getElementById('main');
 let shown = null;
@@ -41,7 +48,7 @@ async function show() {
   document.title = view.title + ' – netloom';
   for (const link of document.querySelectorAll('header nav a')) {
     const to = link.getAttribute('href').slice(2);
-    if (to === name || to === 'policies' && (name === 'policy' || name === 'clusterpolicy')) link.setAttribute('aria-current', 'page');
+    if (to === (within[name] ?? name)) link.setAttribute('aria-current', 'page');
     else link.removeAttribute('aria-current');
   }
   main.replaceChildren(title, root);
@@ -53,6 +60,7 @@ async function show() {
 
 async function refresh() {
   const now = shown;
+  now.asked = performance.now();
   try {
     await now.refresh();
   } catch (error) {
@@ -82,6 +90,10 @@ async function glance() {
 const update = paced(async () => { await Promise.all([glance(), refresh()]); });
 
 addEventListener('hashchange', show);
+bindSearch();
+setInterval(() => {
+  if (!document.hidden && shown?.every && performance.now() - (shown.asked ?? 0) >= shown.every) refresh();
+}, 500);
 document.querySelector('.skip').addEventListener('click', (event) => {
   event.preventDefault(); // the address behind the # is the view's
   main.focus();

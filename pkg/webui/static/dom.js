@@ -7,7 +7,7 @@ export function h(tag, attributes, ...children) {
     if (typeof value === 'function') element.addEventListener(name.slice(2), value);
     else if (value !== undefined && value !== null && value !== false) element.setAttribute(name, value === true ? '' : value);
   }
-  element.append(...children.flat(3).filter((child) => child !== undefined && child !== null && child !== false && child !== ''));
+  element.append(...children.flat(Infinity).filter((child) => child !== undefined && child !== null && child !== false && child !== ''));
   return element;
 }
 
@@ -31,13 +31,26 @@ export function object(name) {
   return h('a', { href: href(['policy', ...parts.slice(at + 1).map(encodeURIComponent)].join('/')) }, name);
 }
 
+// end is a link to the page of a pod or a Service that an end of a connection names, where it is one.
+export function end(name) {
+  const parts = name.split('/');
+  if (parts.length === 3 && parts[0] === 'svc') return h('a', { href: page('service', parts[1], parts[2]) }, name);
+  if (parts.length !== 2 || parts[0] === 'node' || name.includes(' ')) return name;
+  return h('a', { href: page('pod', ...parts) }, name);
+}
+
+// page is the address of the page of an object.
+export function page(...parts) {
+  return href(parts.map(encodeURIComponent).join('/'));
+}
+
 export function verdict(word) {
   return h('span', { class: 'verdict ' + word }, symbol(word) + ' ' + word);
 }
 
 // symbol stands before a verdict, for who cannot tell the colours apart and sees no words yet.
 export function symbol(word) {
-  return { allowed: '✓', allow: '✓', partly: '◐', mixed: '◐', denied: '✗', deny: '✗', refuse: '✗', itself: '↺' }[word] ?? '–';
+  return { allowed: '✓', isolated: '✓', allow: '✓', partly: '◐', mixed: '◐', denied: '✗', deny: '✗', refuse: '✗', itself: '↺' }[word] ?? '–';
 }
 
 export function count(n, one, many) {
@@ -65,7 +78,7 @@ export function table(caption, heads, rows) {
 export function replace(element, ...children) {
   const focused = element.contains(document.activeElement) ? document.activeElement.dataset.key ?? document.activeElement.getAttribute('href') : null;
   const scrolls = [...element.querySelectorAll('.scroll')].map((s) => [s.scrollLeft, s.scrollTop]);
-  element.replaceChildren(...children.flat(3).filter((child) => child !== undefined && child !== null && child !== false && child !== ''));
+  element.replaceChildren(...children.flat(Infinity).filter((child) => child !== undefined && child !== null && child !== false && child !== ''));
   element.querySelectorAll('.scroll').forEach((s, i) => { if (scrolls[i]) [s.scrollLeft, s.scrollTop] = scrolls[i]; });
   if (!focused) return;
   for (const candidate of element.querySelectorAll('[data-key], a[href]')) {

@@ -1,7 +1,7 @@
 // The list of policies, and the page of one.
 
 import { get } from './api.js';
-import { count, fault, h, href, object, replace, table } from './dom.js';
+import { count, end, fault, h, href, object, replace, table } from './dom.js';
 import { badge } from './targets.js';
 
 export function policies(root, _, parameters) {
@@ -44,11 +44,17 @@ function page(p) {
 }
 
 export function policy(root, [namespace, name]) {
+  root.append(edit(`NetworkPolicy/${namespace}/${name}`));
   return details(root, `NetworkPolicy ${namespace}/${name}`, ['policies', encodeURIComponent(namespace), encodeURIComponent(name)].join('/'));
 }
 
 export function clusterpolicy(root, [kind, name]) {
+  root.append(edit(`${kind}/${name}`));
   return details(root, `${kind} ${name}`, ['cluster-policies', encodeURIComponent(kind), encodeURIComponent(name)].join('/'));
+}
+
+function edit(policy) {
+  return h('p', {}, h('a', { href: href('what-if', { policy }) }, 'Edit it and see what that would open and close'));
 }
 
 function details(root, title, path) {
@@ -61,7 +67,7 @@ function details(root, title, path) {
       const [p, { targets }] = await Promise.all([get(path), get('targets')]);
       replace(out, said(p), who(p), state(p, targets));
       const { targets: found } = await get(path + '/rows');
-      replace(rows, h('h2', {}, 'Rows'), found.map(target));
+      replace(rows, h('h2', {}, 'Rows'), found.map(rowsOf));
     },
   };
 }
@@ -94,7 +100,7 @@ function size(set) {
 function who(p) {
   return [h('h2', {}, 'Selected pods and addresses'),
     p.sets.map((s) => h('details', {}, h('summary', {}, s.title, ': ', size(s)),
-      h('ul', { class: 'flat mono' }, (s.members ?? []).map((m) => h('li', {}, m)), s.moreMembers ? h('li', {}, `and ${s.moreMembers} more`) : null,
+      h('ul', { class: 'flat mono' }, (s.members ?? []).map((m) => h('li', {}, end(m))), s.moreMembers ? h('li', {}, `and ${s.moreMembers} more`) : null,
         (s.prefixes ?? []).map((x) => h('li', {}, x)), s.morePrefixes ? h('li', {}, `and ${s.morePrefixes} more prefixes`) : null,
         s.within?.length > 0 && h('li', {}, 'only addresses within ' + s.within.join(', ')))))];
 }
@@ -106,7 +112,8 @@ function state(p, targets) {
       (t.skips ?? []).filter((s) => ids.has(s.intent)).map((s) => h('p', { class: 'fault' }, `cannot be expressed, and is denied: ${s.reason}`)))))];
 }
 
-function target(t) {
+// rowsOf is what a target has of an object.
+export function rowsOf(t) {
   if (t.error) return h('p', { class: 'fault' }, `${t.target}: ${t.error}`);
   const counts = Object.entries(t.counts ?? {}).map(([kind, n]) => `${n} ${kind}`).join(', ') || 'none';
   return h('section', { 'aria-label': 'rows in ' + t.target },

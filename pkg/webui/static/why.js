@@ -1,7 +1,7 @@
 // The view that says why a connection passes or does not.
 
 import { get } from './api.js';
-import { count, fault, h, href, object, replace, verdict } from './dom.js';
+import { count, end as named, fault, h, href, object, replace, verdict } from './dom.js';
 
 export function why(root, _, parameters) {
   const asked = Object.fromEntries(['from', 'to', 'port'].map((name) => [name, parameters.get(name) ?? '']));
@@ -75,7 +75,7 @@ function flow(group, a) {
     h('h3', {}, verdict(f.verdict), ' ', group.map((one, i) => [i > 0 && h('br'), h('span', { class: 'mono' }, `${one.family}: ${one.source} → ${one.destination}`)])),
     f.service && h('p', {}, `${f.service.service} at ${f.service.frontend} (${f.service.kind}): ${f.service.outcome}`),
     f.service?.backends?.map((b) => h('div', { class: 'card' },
-      h('h4', {}, verdict(b.verdict), ' ', h('span', { class: 'mono' }, [b.address, b.pod, b.node && 'on ' + b.node].filter(Boolean).join(' '))),
+      h('h4', {}, verdict(b.verdict), ' ', h('span', { class: 'mono' }, b.address, b.pod && [' ', named(b.pod)], b.node && ' on ' + b.node)),
       sides(b, a), changes(b))),
     sides(f, a), changes(f));
 }
