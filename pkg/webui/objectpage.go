@@ -2,6 +2,7 @@ package webui
 
 import (
 	"net/http"
+	"strings"
 
 	"github.com/netloom/netloom/pkg/query"
 )
@@ -117,7 +118,7 @@ func (h *Handler) service(r *http.Request, b *board) (any, error) {
 	names := map[string]bool{}
 	for i := range e.Service.Frontends {
 		for _, backend := range e.Service.Frontends[i].Backends {
-			if backend.Pod != "" {
+			if strings.Count(backend.Pod, "/") == 1 { // not of another cluster, whose policies are not known
 				names[backend.Pod] = true
 			}
 		}
