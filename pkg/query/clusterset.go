@@ -44,10 +44,10 @@ func (inv *Inventory) join() {
 func (s *clusterSet) several() bool { return len(s.members) > 1 }
 
 // nameOf names a pod: [cluster/]namespace/name.
-func (s *clusterSet) nameOf(k object.Key) string { return nameIn(s.own, k) }
+func (s *clusterSet) nameOf(k object.Key) string { return NameIn(s.own, k) }
 
-// nameIn names a pod as answers about a cluster do: only pods of other clusters have the name of theirs.
-func nameIn(own string, k object.Key) string {
+// NameIn names a pod as answers about a cluster do: only pods of other clusters have the name of theirs.
+func NameIn(own string, k object.Key) string {
 	if k.Cluster == own {
 		k.Cluster = ""
 	}

@@ -45,7 +45,7 @@ type Group struct {
 // Compare finds the effect of the step from one state to another on connections.
 func Compare(before, after State) Impact {
 	out := Impact{Changes: []Effect{}}
-	name := func(k object.Key) string { return nameIn(after.Cluster, k) }
+	name := func(k object.Key) string { return NameIn(after.Cluster, k) }
 	old, now := endpointsOf(before.View), endpointsOf(after.View)
 	var both []intent.Endpoint
 	for key, e := range now {

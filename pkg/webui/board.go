@@ -73,8 +73,11 @@ func (m *memory) answer(asked string, work func() (any, error)) (any, error) {
 }
 
 // ground is the pods of a state and the addresses outside, in classes that policies treat alike. Nodes and the rules about
-// them are left out: since a node reaches its own pods, every pod and node would become a class.
+// them are left out: since a node reaches its own pods, every pod and node would become a class. So are pods of other clusters,
+// whose policies are not known.
 type ground struct {
+	own     int            // pods of the cluster
+	others  map[string]int // pods of other clusters, by cluster
 	classes []*reach.Class
 	// pods are the endpoints with an address, by key, each with the numbers of its addresses' classes.
 	pods    []groundPod
@@ -103,18 +106,22 @@ func familiar() []netip.Addr {
 
 func newGround(s query.State) *ground {
 	snapshot := withoutNodes(s.Snapshot)
-	g := &ground{}
+	g := &ground{others: map[string]int{}}
 	var endpoints []intent.Endpoint
 	held := map[netip.Addr]bool{}
 	for e := range s.View.Endpoints() {
-		if len(e.Addrs) == 0 {
+		for _, a := range e.Addrs {
+			held[a] = true
+		}
+		if e.Key.Cluster != s.Cluster {
+			g.others[e.Key.Cluster]++
+			continue
+		}
+		if g.own++; len(e.Addrs) == 0 {
 			continue
 		}
 		g.pods = append(g.pods, groundPod{Endpoint: e})
 		endpoints = append(endpoints, intent.Endpoint{Key: e.Key, Addrs: e.Addrs, Node: e.Node})
-		for _, a := range e.Addrs {
-			held[a] = true
-		}
 	}
 	slices.SortFunc(g.pods, func(a, b groundPod) int { return a.Key.Compare(b.Key) })
 	places := append(reach.PlacesOf(endpoints), reach.Outside(func(a netip.Addr) bool { return held[a] }, snapshot)...)

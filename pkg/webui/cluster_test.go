@@ -9,10 +9,15 @@ import (
 
 	"github.com/sirupsen/logrus"
 	"github.com/stretchr/testify/require"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/netloom/netloom/pkg/manifest"
+	"github.com/netloom/netloom/pkg/query"
 	"github.com/netloom/netloom/pkg/webui"
+	"github.com/netloom/netloom/translator"
+	"github.com/netloom/netloom/translator/field"
 )
 
 // guarded is a server of two pods, a NetworkPolicy and two cluster-wide policies.
@@ -85,4 +90,32 @@ func TestMatrixFollowsTiers(t *testing.T) {
 		require.Len(t, got.Cells, 1, port)
 		require.Equal(t, want, got.States[got.Cells[0][0]].Verdict, port)
 	}
+}
+
+// TestPodsOfOtherClustersArePeersOnly asks about a pod of another cluster with the name of a local one.
+func TestPodsOfOtherClustersArePeersOnly(t *testing.T) {
+	pod := func(address string) *corev1.Pod {
+		return &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "db-0", Labels: map[string]string{"app": "db"}},
+			Status:     corev1.PodStatus{Phase: corev1.PodRunning, PodIP: address, PodIPs: []corev1.PodIP{{IP: address}}},
+		}
+	}
+	tr := translator.New(translator.Options{Cluster: "a", ClusterSet: field.LocalByDefault})
+	require.NoError(t, tr.Put(pod("10.1.0.1")))
+	require.NoError(t, tr.PutPeer("b", pod("10.2.0.1")))
+	state := query.State{Cluster: "a", Snapshot: tr.Snapshot(), View: tr.View()}
+	s := serve(&source{state: webui.State{State: state, Number: 1, At: moment}})
+	var overview webui.Overview
+	getJSON(t, s, "overview", &overview)
+	require.Equal(t, 1, overview.Pods)
+	require.Equal(t, []webui.OtherCluster{{Name: "b", Pods: 1}}, overview.OtherClusters)
+	require.Equal(t, []webui.Isolation{{Namespace: "shop", Pods: 1}}, overview.Isolation)
+	var matrix webui.Matrix
+	getJSON(t, s, "matrix", &matrix)
+	require.Equal(t, 1, matrix.Rows[0].Pods)
+	var why webui.Why
+	getJSON(t, s, "why?from=shop/db-0&to=b/shop/db-0&port=80", &why)
+	require.Equal(t, query.VerdictUnknown, why.Answers[0].Verdict)
+	require.Equal(t, []string{"a", "b"}, []string{why.Answers[0].FromCluster, why.Answers[0].ToCluster})
+	require.Contains(t, why.Answers[0].Flows[0].Ingress.Note, "decided in cluster b")
 }

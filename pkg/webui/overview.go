@@ -19,8 +19,9 @@ type Overview struct {
 	Cluster       string           `json:"cluster,omitempty"`
 	Revision      intent.Revision  `json:"revision"`
 	Number        uint64           `json:"number"`
-	At            time.Time        `json:"at"` // when the snapshot was made
-	Pods          int              `json:"pods"`
+	At            time.Time        `json:"at"`   // when the snapshot was made
+	Pods          int              `json:"pods"` // of the own cluster
+	OtherClusters []OtherCluster   `json:"otherClusters,omitempty"`
 	Policies      int              `json:"policies"`
 	Sets          int              `json:"sets"`
 	Services      int              `json:"services"`
@@ -33,6 +34,12 @@ type Overview struct {
 	// Isolation is how many pods of each namespace NetworkPolicies isolate: those with the most that none isolates first.
 	Isolation      []Isolation `json:"isolation"`
 	MoreNamespaces int         `json:"moreNamespaces,omitempty"`
+}
+
+// OtherCluster is another cluster of the set: its pods are peers only.
+type OtherCluster struct {
+	Name string `json:"name"`
+	Pods int    `json:"pods"`
 }
 
 // maxNamespaces is for how many namespaces the overview counts pods.
@@ -73,9 +80,13 @@ func (g *ground) isolation() []Isolation {
 func (h *Handler) overview(_ *http.Request, b *board) (any, error) {
 	s := &b.state
 	out := &Overview{
-		Cluster: s.Cluster, Revision: s.Snapshot.Revision(), Number: s.Number, At: s.At, Pods: s.View.EndpointCount(),
+		Cluster: s.Cluster, Revision: s.Snapshot.Revision(), Number: s.Number, At: s.At, Pods: b.ground().own,
 		Policies: len(b.policyList()), Sets: s.Snapshot.SetCount(), Services: len(s.Objects.Services),
 		Problems: []object.Problem{}, Unknown: query.Unknown(s.Snapshot),
+	}
+	others := b.ground().others
+	for _, name := range sortedKeys(others) {
+		out.OtherClusters = append(out.OtherClusters, OtherCluster{name, others[name]})
 	}
 	for range s.Snapshot.CNFs() {
 		out.CNFs++

@@ -202,7 +202,7 @@ func (h *Handler) policy(r *http.Request, b *board) (any, error) {
 		}
 	}
 	for _, id := range sortedKeys(used) {
-		page.Sets = append(page.Sets, setOf(b.state.Snapshot, used[id]))
+		page.Sets = append(page.Sets, setOf(&b.state.State, used[id]))
 	}
 	for _, p := range b.state.Problems {
 		if p.Ref == ref {
@@ -245,9 +245,9 @@ func policyIntent(p *intent.Policy, used map[string]intent.SetID) PolicyIntent {
 }
 
 // setOf converts a set for display.
-func setOf(s *intent.Snapshot, id intent.SetID) Set {
+func setOf(s *query.State, id intent.SetID) Set {
 	out := Set{ID: string(id), Title: string(id)}
-	set := s.Set(id)
+	set := s.Snapshot.Set(id)
 	if set == nil {
 		return out
 	}
@@ -260,7 +260,7 @@ func setOf(s *intent.Snapshot, id intent.SetID) Set {
 	if set.Members != nil {
 		var members []string
 		for e := range set.Members.All() {
-			members = append(members, e.Key.Namespace+"/"+e.Key.Name)
+			members = append(members, query.NameIn(s.Cluster, e.Key))
 		}
 		slices.Sort(members)
 		out.Count = len(members)

@@ -36,6 +36,7 @@ function isolation(o) {
   const bare = o.isolation.filter((n) => n.ingress === 0 && n.egress === 0);
   return [
     h('p', {}, `${count(o.policies, 'policy', 'policies')}, ${count(pods, 'pod')} in ${count(o.isolation.length, 'namespace')}. `,
+      o.otherClusters?.length > 0 && `Peers: ${o.otherClusters.map((c) => `${count(c.pods, 'pod')} of cluster ${c.name}`).join(', ')}. `,
       bare.length > 0 && h('span', { class: 'verdict mixed' }, `◐ ${count(bare.length, 'namespace')} that no NetworkPolicy isolates`)),
     table('Isolation by namespace', ['Namespace', 'Pods', 'Isolated for ingress', 'Isolated for egress'], o.isolation.map((n) => [
       h('a', { href: href('matrix', { from: n.namespace, to: n.namespace }) }, n.namespace), String(n.pods), share(n.ingress, n.pods), share(n.egress, n.pods)])),

@@ -91,7 +91,9 @@ function side(title, s) {
     h('p', {}, verdict(s.verdict), ' ', title),
     h('ul', {},
       s.itself && h('li', {}, 'source and destination are the same, so that policies do not apply'),
-      !s.itself && !s.isolatedBy?.length && !s.tier && !s.passedBy?.length && h('li', {}, 'no policy selects it: everything is allowed'),
+      s.note && h('li', {}, s.note),
+      !s.note && !s.itself && !s.isolatedBy?.length && !s.tier && !s.passedBy?.length
+        && h('li', {}, `no policy${s.cluster ? ' of cluster ' + s.cluster : ''} selects it: everything is allowed`),
       s.isolatedBy?.length > 0 && h('li', {}, 'isolated by ', separated(s.isolatedBy.map(object))),
       s.tier && h('li', {}, `tier ${s.tier} decides`),
       s.passedBy?.map((r) => h('li', {}, 'passed by ', object(r.policy), ' ', h('code', {}, r.path), r.name ? ' ' + r.name : '')),
