@@ -44,7 +44,7 @@ func (l *Lab) StartNode(name string) *Chassis {
 	c.spawn("confdb", "ovsdb-server", c.path("conf.db"), "--no-chdir", "--unixctl="+c.path("confdb.ctl"), "--remote=punix:"+c.path("db.sock"))
 	Eventually(l.tb, patience, "the local database listens", func() bool { return answers(l.tb.Context(), c.path("db.sock")) })
 	c.vsctl("--no-wait", "init", "--", "set", "Open_vSwitch", ".", "external_ids:system-id="+name, "external_ids:hostname="+name,
-		"external_ids:ovn-remote="+l.SBUnix(), "external_ids:ovn-encap-type=geneve", "external_ids:ovn-encap-ip="+tunnelAddr(l.chassis),
+		"external_ids:ovn-remote="+l.SBUnix(), "external_ids:ovn-encap-type=geneve", "external_ids:ovn-encap-ip="+l.tunnelAddr(),
 		"external_ids:ovn-bridge-datapath-type=netdev")
 	c.vswitchd = c.spawn("vswitchd", "ip", "netns", "exec", c.ns.name, "ovs-vswitchd", "unix:"+c.path("db.sock"),
 		"--no-chdir", "--disable-system", "--unixctl="+c.path("vswitchd.ctl"), "--pidfile="+c.path("ovs-vswitchd.pid"))
@@ -63,28 +63,36 @@ func (l *Lab) StartNode(name string) *Chassis {
 	return c
 }
 
-// tunnelAddr is the tunnel address of the nth chassis of a lab.
-func tunnelAddr(n int) string { return fmt.Sprintf("172.31.0.%d", n) }
+// tunnelAddr is the tunnel address of the newest chassis of a lab.
+func (l *Lab) tunnelAddr() string { return fmt.Sprintf("172.31.%d.%d", l.zone, l.chassis) }
+
+const tunnelBridge = "br-tun"
 
 // tunnel gives the chassis a bridge with its tunnel address, and connects the first two by a cable.
 func (c *Chassis) tunnel() {
 	c.lab.tb.Helper()
-	const bridge = "br-tun"
-	c.vsctl("add-br", bridge, "--", "set", "Bridge", bridge, "datapath_type=netdev")
-	lines := []string{"link set lo up", fmt.Sprintf("addr add %s/24 dev %s", tunnelAddr(c.lab.chassis), bridge), "link set " + bridge + " up"}
+	c.vsctl("add-br", tunnelBridge, "--", "set", "Bridge", tunnelBridge, "datapath_type=netdev")
+	lines := []string{
+		"link set lo up", fmt.Sprintf("addr add %s/16 dev %s", c.lab.tunnelAddr(), tunnelBridge), "link set " + tunnelBridge + " up",
+	}
 	switch c.lab.chassis {
 	case 1:
 		c.lab.first = c
 	case 2:
-		first := c.lab.first
-		c.lab.run("ip", "link", "add", "cable", "netns", first.ns.name, "type", "veth", "peer", "name", "cable", "netns", c.ns.name)
-		for _, end := range []*Chassis{first, c} {
-			c.lab.run("ip", "-n", end.ns.name, "link", "set", "cable", "up")
-			end.vsctl("add-port", bridge, "cable")
-		}
+		connect(c.lab.first, c)
 	}
 	if _, err := run(c.lab.tb.Context(), c.env, strings.Join(lines, "\n")+"\n", "ip", "-n", c.ns.name, "-batch", "-"); err != nil {
 		c.lab.tb.Fatal(err)
+	}
+}
+
+// connect lays a cable for tunnels between two chassis.
+func connect(a, b *Chassis) {
+	a.lab.tb.Helper()
+	a.lab.run("ip", "link", "add", "cable", "netns", a.ns.name, "type", "veth", "peer", "name", "cable", "netns", b.ns.name)
+	for _, end := range []*Chassis{a, b} {
+		end.lab.run("ip", "-n", end.ns.name, "link", "set", "cable", "up")
+		end.vsctl("add-port", tunnelBridge, "cable")
 	}
 }
 

@@ -5,8 +5,9 @@
 //
 // Everything is in a scratch directory and in separate network namespaces, is started as a child process and ends with
 // the test. The machine's own Open vSwitch is not touched. It needs root, and Debian's packages ovn-central, ovn-host,
-// openvswitch-switch and iproute2.
+// ovn-ic, ovn-ic-db, openvswitch-switch and iproute2.
 //
 // Lab is the control plane; Network the logical ports on it; Tracer evaluates packets with ovn-trace; Chassis and Host
-// send real packets; Raft is a clustered Northbound database without a control plane.
+// send real packets; Raft is a clustered Northbound database without a control plane; Interconnect joins two labs by OVN
+// Interconnect.
 package ovnlab

@@ -40,6 +40,7 @@ type Lab struct {
 	north *Process
 	net   *Network // what Install put there
 
+	zone    int      // the number of the lab, among those that are joined
 	chassis int      // started so far
 	first   *Chassis // the other end of the second one's cable
 	hosts   int      // bound so far
@@ -56,6 +57,14 @@ func Start(tb testing.TB) *Lab {
 	l.north = l.spawn("northd.log", "ovn-northd", "--no-chdir", "--unixctl="+l.path("northd.ctl"),
 		"--ovnnb-db="+l.NBUnix(), "--ovnsb-db="+l.SBUnix())
 	l.Sync()
+	return l
+}
+
+// StartZone is Start for one of several labs that Join connects, each with another number.
+func StartZone(tb testing.TB, number int) *Lab {
+	tb.Helper()
+	l := Start(tb)
+	l.zone = number
 	return l
 }
 
