@@ -2,7 +2,9 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -83,4 +85,18 @@ func TestExplainReportsProblems(t *testing.T) {
 	require.Equal(t, exitCannotTell, got.code)
 	require.Contains(t, got.out, "networkpolicy shop/db-client-a\nproblem: "+filepath.Join(dir, "policies.yaml")+":9: ")
 	require.Contains(t, got.out, "isolates pods app=db in namespace shop: none at present\n  allows nothing\n")
+}
+
+// TestMadeUpPodsAreNamedAfterTheirWorkload explains one of the pods that stand for a Deployment.
+func TestMadeUpPodsAreNamedAfterTheirWorkload(t *testing.T) {
+	dir := t.TempDir()
+	var manifest strings.Builder
+	for _, name := range []string{"web", "api"} {
+		fmt.Fprintf(&manifest, "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: %[1]s, namespace: shop}\nspec:\n  replicas: 3\n"+
+			"  selector: {matchLabels: {app: %[1]s}}\n  template: {metadata: {labels: {app: %[1]s}}, spec: {containers: [{name: c, image: c}]}}\n", name)
+	}
+	write(t, dir, "shop.yaml", manifest.String())
+	got := netloom(t, "explain", "-f", dir, "-n", "shop", "deploy/web")
+	require.Contains(t, got.out, "shop/deploy/api, shop/deploy/web and outside 0.0.0.0/0", got.errout)
+	require.NotContains(t, got.out, "+1")
 }

@@ -352,6 +352,9 @@ func (s *PodSide) settle(families int) {
 	slices.SortStableFunc(out, func(a, b Reach) int {
 		return cmp.Or(cmp.Compare(a.first(), b.first()), cmp.Compare(a.Ports, b.Ports))
 	})
+	for i := range out {
+		out[i].Pods = asWorkloads(out[i].Pods)
+	}
 	if out != nil {
 		s.Reach = out
 	}

@@ -151,6 +151,15 @@ func withoutTwins(pods []string) []string {
 	})
 }
 
+// asWorkloads names made-up pods, of which up to two stand for a workload, after their workload alone.
+func asWorkloads(pods []string) []string {
+	out := make([]string, len(pods))
+	for i, name := range pods {
+		out[i] = strings.TrimSuffix(name, "+1") // no name of a pod ends so
+	}
+	return slices.Compact(out)
+}
+
 // Outward reports whether an end of e is outside.
 func (e *Effect) Outward() bool { return len(e.From.Pods) == 0 || len(e.To.Pods) == 0 }
 

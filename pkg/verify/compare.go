@@ -28,10 +28,23 @@ type comparison struct {
 	places    []reach.Place
 	groups    []*group
 	halves    map[*nbtrace.Span]*half
-	ports     reach.Traffic // everything that is judged
-	dual      bool          // pods have addresses of both families
+	ports     reach.Traffic   // everything that is judged
+	dualPods  map[string]bool // those with addresses of both families, by name
 	report    *Report
 	found     findings
+}
+
+// dualPods are the pods with addresses of both families.
+func dualPods(view labelcache.View) map[string]bool {
+	out := map[string]bool{}
+	for e := range view.Endpoints() {
+		is4 := func(a netip.Addr) bool { return a.Is4() }
+		is6 := func(a netip.Addr) bool { return a.Is6() }
+		if slices.ContainsFunc(e.Addrs, is4) && slices.ContainsFunc(e.Addrs, is6) {
+			out[podKey(e.Key)] = true
+		}
+	}
+	return out
 }
 
 // Compare judges every connection by the rows of a database and by the policies of a state.
@@ -42,7 +55,7 @@ func Compare(state *query.State, rows *nbtrace.Rows) *Report {
 	c := &comparison{
 		state: state, tracer: tracer, judge: nbtrace.NewJudge(tracer), origins: newOrigins(rows),
 		firewalls: map[string]*firewall{}, blockSet: map[netip.Prefix]bool{}, portOf: map[object.Key]string{},
-		halves: map[*nbtrace.Span]*half{}, ports: ports, dual: state.Snapshot.Families() == intent.IPv4|intent.IPv6, report: newReport(), found: findings{byReason: map[string][]*Finding{}},
+		halves: map[*nbtrace.Span]*half{}, ports: ports, dualPods: dualPods(state.View), report: newReport(), found: findings{byReason: map[string][]*Finding{}},
 	}
 	c.readFaults(faults)
 	for _, kind := range state.Unavailable {

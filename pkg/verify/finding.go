@@ -208,8 +208,8 @@ func (f *findings) merge(c *comparison) []*Finding {
 		}
 		for _, list := range byPolicies {
 			for _, finding := range joinEnds(list) {
-				if !c.dual {
-					finding.Family = ""
+				if !c.dual(&finding.From) || !c.dual(&finding.To) {
+					finding.Family = "" // it is evident
 				}
 				out = append(out, finding)
 			}
@@ -222,6 +222,11 @@ func (f *findings) merge(c *comparison) []*Finding {
 		)
 	})
 	return out
+}
+
+// dual reports whether a pod of a group has addresses of both families.
+func (c *comparison) dual(g *query.Group) bool {
+	return slices.ContainsFunc(g.Pods, func(name string) bool { return c.dualPods[name] })
 }
 
 // joinEnds merges findings with the same destinations, then those with the same sources, then those of both families.
