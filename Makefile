@@ -124,6 +124,7 @@ soak: ## Run the random tests for longer (CLUSTERS=3000 ROUNDS=20 FUNCTIONS=20 S
 	$(GO) test -count=1 -timeout 60m -run TestAgreesWithOracle ./translator -translator.clusters=$(CLUSTERS) -translator.seed=$(SEED)
 	for round in $$(seq $(ROUNDS)); do $(GO) test -count=1 -run Random ./labelcache -seed=$$(($(SEED) + round)); done
 	$(GO) test -count=1 -timeout 60m -run 'TestGenerated|TestScenarios' ./test/scenario -scenario.seed=$(SEED) -scenario.roads
+	$(GO) test -count=1 -timeout 60m -run TestWalks ./test/scenario -scenario.seed=$(SEED) -scenario.clusters=400
 	$(GO) test -count=1 -timeout 60m -run Oracle ./pkg/query -query.seed=$(SEED)
 	for round in $$(seq $(ROUNDS)); do \
 		$(GO) test -count=1 -run TestContract $(CONTRACT_ROOMS) -backendtest.seed=$$(($(SEED) + round)); \

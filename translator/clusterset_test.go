@@ -10,9 +10,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	networkingv1 "k8s.io/api/networking/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/network-policy-api/apis/v1alpha2"
 
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/test/oracle"
@@ -60,10 +57,10 @@ func newClusterSet(seed uint64) *clusterSet {
 	}
 	for i, name := range []string{"b", "c"} {
 		s.others[name] = policygen.Generate(seed+uint64(1000*(i+1)), policygen.Size{})
-		s.move(s.others[name], i+1)
+		policygen.Move(s.others[name], s.rng, uint8(i+1))
 	}
 	s.own.Set = &oracle.Set{Own: "a", Others: s.others, Everywhere: seed%2 == 0}
-	s.nameClusters()
+	policygen.NameClusters(s.own, s.rng, []string{"a", "b", "c", "d"})
 	return s
 }
 
@@ -73,98 +70,6 @@ func (s *clusterSet) options() translator.Options {
 		opts.ClusterSet = field.SetByDefault
 	}
 	return opts
-}
-
-// move gives most pods of a cluster addresses that no other cluster has.
-func (s *clusterSet) move(c *oracle.Cluster, by int) {
-	for _, p := range c.Pods {
-		if s.rng.IntN(10) == 0 {
-			continue
-		}
-		p.Status.PodIP = moved(p.Status.PodIP, by)
-		for i := range p.Status.PodIPs {
-			p.Status.PodIPs[i].IP = moved(p.Status.PodIPs[i].IP, by)
-		}
-	}
-}
-
-func moved(text string, by int) string {
-	a, err := netip.ParseAddr(text)
-	if err != nil || a.Is4In6() {
-		return text
-	}
-	raw := a.AsSlice()
-	if raw[1] == 244 || a.Is6() {
-		raw[1] = byte(100 + by)
-	}
-	a, _ = netip.AddrFromSlice(raw)
-	return a.String()
-}
-
-// nameClusters makes some selectors of policies name clusters.
-func (s *clusterSet) nameClusters() {
-	for _, p := range s.own.Policies {
-		s.nameIn(&p.Spec.PodSelector, 12)
-		for i := range p.Spec.Ingress {
-			s.namePeers(p.Spec.Ingress[i].From)
-		}
-		for i := range p.Spec.Egress {
-			s.namePeers(p.Spec.Egress[i].To)
-		}
-	}
-	for _, p := range s.own.ClusterPolicies {
-		s.nameIn(p.Spec.Subject.Namespaces, 8)
-		for i := range p.Spec.Ingress {
-			for j := range p.Spec.Ingress[i].From {
-				s.nameIn(p.Spec.Ingress[i].From[j].Namespaces, 2)
-				s.namePods(p.Spec.Ingress[i].From[j].Pods)
-			}
-		}
-		for i := range p.Spec.Egress {
-			for j := range p.Spec.Egress[i].To {
-				s.nameIn(p.Spec.Egress[i].To[j].Namespaces, 2)
-				s.namePods(p.Spec.Egress[i].To[j].Pods)
-			}
-		}
-	}
-}
-
-func (s *clusterSet) namePods(p *v1alpha2.NamespacedPod) {
-	if p != nil {
-		s.nameIn(&p.NamespaceSelector, 3)
-		s.nameIn(&p.PodSelector, 3)
-	}
-}
-
-func (s *clusterSet) namePeers(peers []networkingv1.NetworkPolicyPeer) {
-	for i := range peers {
-		s.nameIn(peers[i].NamespaceSelector, 3)
-		s.nameIn(peers[i].PodSelector, 3)
-	}
-}
-
-// nameIn adds a requirement to one of n selectors.
-func (s *clusterSet) nameIn(ls *metav1.LabelSelector, n int) {
-	if ls == nil || s.rng.IntN(n) != 0 {
-		return
-	}
-	all := []string{"a", "b", "c", "d"}
-	one := all[s.rng.IntN(len(all))]
-	var r metav1.LabelSelectorRequirement
-	switch s.rng.IntN(5) {
-	case 0:
-		r = metav1.LabelSelectorRequirement{Operator: metav1.LabelSelectorOpNotIn, Values: []string{one}}
-	case 1:
-		r = metav1.LabelSelectorRequirement{Operator: metav1.LabelSelectorOpExists}
-	case 2:
-		r = metav1.LabelSelectorRequirement{Operator: metav1.LabelSelectorOpIn, Values: []string{one, all[s.rng.IntN(len(all))]}}
-	case 3:
-		r = metav1.LabelSelectorRequirement{Operator: metav1.LabelSelectorOpDoesNotExist}
-	default:
-		r = metav1.LabelSelectorRequirement{Operator: metav1.LabelSelectorOpIn, Values: []string{one}}
-	}
-	r.Key = field.LabelCluster
-	ls.MatchExpressions = append(ls.MatchExpressions, r)
 }
 
 // change changes one of the clusters, or which of them are in the set.

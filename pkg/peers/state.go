@@ -1,0 +1,59 @@
+package peers
+
+import (
+	"fmt"
+	"time"
+)
+
+// State is what is known of another cluster.
+type State struct {
+	Name   string
+	Synced bool      // it has been read once
+	Lost   time.Time // since when it cannot be read; zero if it can
+	Pods   int
+}
+
+// State returns what is known of c.
+func (c *cluster) State() State {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return State{Name: c.Name, Synced: c.Source.Synced(), Lost: c.lost, Pods: c.pods}
+}
+
+// States lists what is known of the clusters, by name.
+func (s *Set) States() []State {
+	var out []State
+	for _, c := range s.all() {
+		out = append(out, c.State())
+	}
+	return out
+}
+
+// Degraded describes, a line each, the clusters that cannot be read.
+func (s *Set) Degraded() []string {
+	if s == nil {
+		return nil
+	}
+	var out []string
+	if s.registry != nil && !s.registry.Synced() {
+		out = append(out, "degraded: it is not known which other clusters there are: their pods match no policy")
+	}
+	for _, c := range s.States() {
+		if text := c.unread(); text != "" {
+			out = append(out, "degraded: cluster "+c.Name+" "+text)
+		}
+	}
+	return out
+}
+
+// unread describes that a cluster cannot be read; "" if it can.
+func (s State) unread() string {
+	switch {
+	case !s.Synced:
+		return "has not been read: its pods match no policy"
+	case !s.Lost.IsZero():
+		return fmt.Sprintf("has not been readable for %s: its %d pods stay as they were", time.Since(s.Lost).Round(time.Second), s.Pods)
+	default:
+		return ""
+	}
+}
