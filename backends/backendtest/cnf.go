@@ -35,9 +35,7 @@ func cnfOf(t *testing.T, fresh Factory) CNF {
 // see returns the part of s that the target can express.
 func (c *contract) see(s *State) *State {
 	if c.stepwise {
-		seen := *s
-		seen.LoadBalancers, seen.Endpoints = nil, alone(s.Endpoints)
-		return &seen
+		return Stepped(s)
 	}
 	if c.cnf == nil {
 		return s
@@ -74,6 +72,9 @@ func PoliciesFor(s *State, scope intent.Scope) []intent.Policy {
 // probes returns those of Probes that the target can judge.
 func (c *contract) probes(states ...*State) []intent.Flow {
 	flows := Probes(states...)
+	if c.stepwise {
+		flows = slices.DeleteFunc(flows, func(f intent.Flow) bool { return besideFrontends(f, states) })
+	}
 	if c.cnf == nil {
 		return flows
 	}

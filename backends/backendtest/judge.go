@@ -86,7 +86,7 @@ func judgeBalanced(
 ) {
 	lax := skipped[string(want.LoadBalancer.ID)]
 	matches := func(got bool, c *intent.Choice) bool {
-		return got == c.Allowed || c.Allowed && excused(s, c.Egress, c.Ingress, skipped)
+		return got == c.Allowed || c.Allowed && (lax || excused(s, c.Egress, c.Ingress, skipped))
 	}
 	if native.Refused != (want.Outcome == intent.Refused) && !lax {
 		w.add(f, "rows say %v, intents %s", native, want.Outcome)
@@ -143,7 +143,7 @@ func between(
 		f = anonymous(target, f)
 		was, will, native := before.Evaluate(f), after.Evaluate(f), target.Verdict(t, f)
 		if was.Balanced != nil || will.Balanced != nil {
-			betweenBalanced(&w, f, was, will, native, skipped)
+			betweenBalanced(&w, f, was, will, native, skipped, mayDrop)
 			continue
 		}
 		if was.Allowed != will.Allowed || native.Allowed == was.Allowed {
@@ -159,14 +159,17 @@ func between(
 
 // betweenBalanced checks a flow that is balanced in one state or in both: a backend that neither state allows is never
 // reachable, one that both allow always is, and a frontend that both serve is never without backends.
-func betweenBalanced(w *misjudged, f intent.Flow, was, will intent.Verdict, native Verdict, skipped map[string]bool) {
+// With mayDrop, only the first of these counts.
+func betweenBalanced(
+	w *misjudged, f intent.Flow, was, will intent.Verdict, native Verdict, skipped map[string]bool, mayDrop bool,
+) {
 	old, next := reachable(was), reachable(will)
 	for at, allowed := range native.Backends {
 		if allowed && !old[at] && !next[at] {
 			w.add(f, "rows let it through to %s, which neither state allows", at)
 		}
 	}
-	if was.Balanced == nil || will.Balanced == nil || skipped[string(was.Balanced.LoadBalancer.ID)] ||
+	if was.Balanced == nil || will.Balanced == nil || mayDrop || skipped[string(was.Balanced.LoadBalancer.ID)] ||
 		skipped[string(will.Balanced.LoadBalancer.ID)] {
 		return
 	}

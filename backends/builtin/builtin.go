@@ -240,6 +240,7 @@ func newTungsten(s Settings) (*Target, error) {
 	}
 	backend, err := controller.New(client, controller.Options{
 		Owner: s.Owner, Clusters: map[string]string{cmp.Or(s.Tungsten.ClusterName, controller.DefaultCluster): s.Cluster},
+		ServiceNetwork: s.Tungsten.Network(),
 	})
 	if err != nil {
 		return nil, err

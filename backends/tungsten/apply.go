@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/tungsten"
@@ -26,6 +27,7 @@ func (b *Backend) Apply(ctx context.Context, p *backends.Plan) error {
 	}
 	reached := b.model
 	b.model, b.doubt = nil, false // until everything is written
+	var refusals []error
 	for i := range p.Ops {
 		op := &p.Ops[i]
 		if err := ctx.Err(); err != nil {
@@ -38,14 +40,44 @@ func (b *Backend) Apply(ctx context.Context, p *backends.Plan) error {
 		if !ok {
 			return fmt.Errorf("apply %s %s: %w", op.Kind, op.Name, errForeign)
 		}
-		if err := b.send(ctx, w); err != nil {
-			return fmt.Errorf("apply: %s %s %s: %w", op.Verb, op.Kind, op.Name, err)
+		if b.barred[w.vip] != "" {
+			continue
 		}
+		if err := b.send(ctx, w); err != nil {
+			err = fmt.Errorf("apply: %s %s %s: %w", op.Verb, op.Kind, op.Name, err)
+			if !b.bar(w, err) {
+				return errors.Join(append(refusals, err)...)
+			}
+			refusals = append(refusals, err)
+		}
+	}
+	if len(refusals) > 0 {
+		return errors.Join(refusals...)
 	}
 	if !b.doubt && pending != nil && pending.plan.Revision == p.Revision && len(pending.plan.Ops) == len(p.Ops) {
 		pending.commit()
 	}
 	return nil
+}
+
+// bar notes that the controller refuses the load balancer of a VIP: from the next plan on it is reported, and does not affect others.
+func (b *Backend) bar(w write, err error) bool {
+	var status *tungsten.StatusError
+	if w.create == nil || !w.vip.IsValid() || !errors.As(err, &status) {
+		return false
+	}
+	switch status.Code {
+	case http.StatusBadRequest, http.StatusNotFound, http.StatusPreconditionFailed:
+	case http.StatusConflict:
+		if w.create.Kind != tungsten.KindInstanceIP {
+			return false // it may be there already
+		}
+	default:
+		return false
+	}
+	b.barred[w.vip] = status.Message
+	b.retry = false
+	return true
 }
 
 // recheck makes the next plan read again what a server did not find: its answer may be stale.

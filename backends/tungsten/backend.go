@@ -2,7 +2,9 @@ package tungsten
 
 import (
 	"fmt"
+	"net/netip"
 	"regexp"
+	"strings"
 	"sync/atomic"
 
 	"github.com/netloom/netloom/backends"
@@ -17,6 +19,9 @@ type Options struct {
 	// Clusters are the names under which kube-manager annotates interfaces, and the clusters of endpoints that they stand for. Nil
 	// takes every interface of a pod for one of the only, unnamed cluster if its annotation names no cluster or DefaultCluster.
 	Clusters map[string]string
+	// ServiceNetwork is the fully qualified name of the virtual network that has the cluster addresses of Services, of which the first
+	// two parts are the project of load balancers. Nil: there are none.
+	ServiceNetwork []string
 }
 
 // DefaultCluster is the name that kube-manager gives to a cluster by default.
@@ -27,17 +32,20 @@ type Backend struct {
 	api      API
 	names    namer
 	clusters map[string]string
+	network  []string // of Services; nil if there is none
 
 	lowering   *intent.Lowering
 	explainer  *Explainer
 	interfaces interfaces
+	addresses  interfaces // instance IPs, likewise
 
 	model   *model   // nil if it is not known what the target has
 	pending *pending // what the last plan would turn the model into
 	keep    map[object.Ref]bool
-	refused map[string]bool // tags that the controller had no ID for
-	retry   bool            // try them again
-	doubt   bool            // something that was to be removed was not found: only a read-back shows what the target has
+	refused map[string]bool       // tags that the controller had no ID for
+	barred  map[netip.Addr]string // VIPs whose load balancers it refused, and why
+	retry   bool                  // try both again
+	doubt   bool                  // something that was to be removed was not found: only a read-back shows what the target has
 	// published is the coverage of the last plan, for every goroutine; nil before the first.
 	published atomic.Pointer[backends.Coverage]
 }
@@ -52,7 +60,11 @@ func New(api API, opts Options) (*Backend, error) {
 	if opts.Clusters == nil {
 		opts.Clusters = map[string]string{"": "", DefaultCluster: ""}
 	}
+	if n := len(opts.ServiceNetwork); n != 0 && n != 3 {
+		return nil, fmt.Errorf("service network %q: expected a domain, a project and a name", strings.Join(opts.ServiceNetwork, ":"))
+	}
 	return &Backend{
+		network: opts.ServiceNetwork, addresses: newInterfaces(), barred: map[netip.Addr]string{},
 		api: api, names: namer{opts.Owner}, clusters: opts.Clusters, lowering: intent.NewLowering(maxRaised),
 		explainer: NewExplainer(opts.Owner), interfaces: newInterfaces(), refused: map[string]bool{},
 	}, nil
@@ -83,10 +95,11 @@ func (b *Backend) ClosesFirst(p *backends.Plan) bool {
 	return b.pending != nil && b.pending.plan.Revision == p.Revision && b.pending.closesFirst
 }
 
-// retried returns the tags that are known to have no ID. At every read-back that is not caused by such a tag they are tried again.
+// retried returns the tags that are known to have no ID. At every read-back that is not caused by such a tag they are tried again, and
+// so are load balancers that were refused.
 func (b *Backend) retried() map[string]bool {
 	if b.retry {
-		b.refused = map[string]bool{}
+		b.refused, b.barred = map[string]bool{}, map[netip.Addr]string{}
 	}
 	b.retry = true
 	return b.refused

@@ -2,8 +2,6 @@ package tungsten
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/intent"
@@ -77,23 +75,9 @@ func gapOf(k object.Key) backends.Gap {
 	return backends.Gap{Endpoint: k, Lacks: "interface of kube-manager"}
 }
 
-// noBalancers is why no load balancer is written.
-const noBalancers = "netloom writes no load balancers to Tungsten Fabric: those of kube-manager serve Services"
-
-// skips lists what the controller cannot express because of its limits, and load balancers: all, or those that changed.
-func (b *Backend) skips(want *intent.Snapshot, since intent.Revision) []backends.Skip {
+// skips lists what the controller cannot express because of its limits.
+func (b *Backend) skips() []backends.Skip {
 	var out []backends.Skip
-	if changes, known := want.TouchedSince(since); known {
-		for _, id := range slices.Sorted(maps.Keys(changes.LoadBalancers)) {
-			if want.LoadBalancer(id) != nil {
-				out = append(out, backends.Skip{Intent: string(id), Reason: noBalancers})
-			}
-		}
-	} else {
-		for lb := range want.LoadBalancers() {
-			out = append(out, backends.Skip{Intent: string(lb.ID), Reason: noBalancers})
-		}
-	}
 	for _, o := range b.lowering.Overflows() {
 		out = append(out, backends.Skip{Intent: string(o.Policy), Reason: fmt.Sprintf(
 			"%s: what cluster-wide policies pass needs more than %d rules; this rule denies instead", o.Path, maxRaised)})

@@ -214,16 +214,23 @@ func (c *comparison) group(have, want *tungsten.Object) error {
 	if !grows && !shrinks {
 		return c.update(createGroup, have, want)
 	}
-	add, remove := addAllow, removeAllow
-	if role(strings.SplitN(strings.TrimPrefix(want.Name(), c.names.prefix()), ".", 2)[0]).denies() {
-		add, remove = addDeny, removeDeny
-	}
-	c.live.group(add == addDeny, grows, shrinks)
 	with := func(s []tungsten.Subnet) *tungsten.Object {
 		o := *want
 		o.AddressGroupPrefix = &tungsten.Subnets{Subnet: s}
 		return &o
 	}
+	either := append(slices.Clone(gained), slices.DeleteFunc(slices.Clone(lost), func(s tungsten.Subnet) bool { return slices.Contains(both, s) })...)
+	if want.Name() == c.names.allVIPs() {
+		if err := c.update(growVIPs, have, with(either)); err != nil {
+			return err
+		}
+		return c.update(shrinkVIPs, with(either), want)
+	}
+	add, remove := addAllow, removeAllow
+	if role(strings.SplitN(strings.TrimPrefix(want.Name(), c.names.prefix()), ".", 2)[0]).denies() {
+		add, remove = addDeny, removeDeny
+	}
+	c.live.group(add == addDeny, grows, shrinks)
 	if !grows || !shrinks {
 		if grows {
 			return c.update(add, have, want)
@@ -232,7 +239,7 @@ func (c *comparison) group(have, want *tungsten.Object) error {
 	}
 	c.live.regroup = append(c.live.regroup, regroup{
 		deny: add == addDeny, have: have, want: want, fewest: with(both),
-		most: with(append(slices.Clone(gained), slices.DeleteFunc(slices.Clone(lost), func(s tungsten.Subnet) bool { return slices.Contains(both, s) })...)),
+		most: with(either),
 	})
 	return nil
 }

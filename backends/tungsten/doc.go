@@ -1,5 +1,5 @@
-// Package tungsten keeps the policies of one owner on a Tungsten Fabric controller in sync with a snapshot: tags of interfaces,
-// address groups, firewall rules, firewall policies and two application policy sets.
+// Package tungsten keeps the policies and load balancers of one owner on a Tungsten Fabric controller in sync with a snapshot: tags of
+// interfaces, address groups, firewall rules, firewall policies, two application policy sets, and load balancers.
 //
 // # What becomes what
 //
@@ -10,26 +10,32 @@
 // depends on its content.
 //
 // Each direction has an application policy set with one firewall policy for each stage: system, admin, deny, allow, isolation,
-// baseline, rest. A connection has to pass both sets. That of ingress is tied to a label, that of egress to a tag of the type
+// baseline, rest, and before them as many for connections to the addresses of Services (VIPs). A connection has to pass both sets. That of ingress is tied to a label, that of egress to a tag of the type
 // neutron_fwaas, because the vrouter evaluates such sets apart from all others and requires both to pass. A set applies only to
 // interfaces with its tag: those of endpoints that policies govern. See docs/adr/0016-tungsten-fabric.md.
+//
+// A VIP becomes an interface, an instance IP and a load balancer with a listener, a pool and members for each port. The vrouter matches
+// connections to it before they are translated, so rules are rendered for VIPs as well. See docs/adr/0023-services-in-tungsten-fabric.md.
 //
 // # What this target cannot express
 //
 // It matches no ports of SCTP and no types of ICMP, and protocols only by some names. Rules that pass are lowered, see
 // intent.Lowering. An ordered stage has at most 4,000 rules, an address group 15,000 prefixes, and the controller 32,768 labels. What
-// does not fit is denied and reported. Nothing is logged. Load balancers are skipped.
+// does not fit is denied and reported. Nothing is logged. For why a frontend is not served, see
+// balancers.unservable.
 //
 // # Which order of writes is safe
 //
 // There are no transactions: each op is a request and a group of its own. What is referred to is created before and deleted after
 // what refers to it. Rules of ordered stages are replaced by one request. In every other respect a write either opens or closes
 // connections, because each tag is used for one purpose. If a plan cannot open in one direction what it closes in the other, it opens
-// first and closes afterwards; else it closes first. Neither order opens what both states deny. See effects.
+// first and closes afterwards; else it closes first. Neither order opens what both states deny. See effects. Load balancers change
+// after what closes and before what opens.
 //
 // # How a restarted process knows its objects
 //
 // The names of objects and the values of tags begin with netloom.OWNER., and annotations name the owner, too. UUIDs are derived from
-// the names and begin with the same bytes for an owner, by which references to missing objects are recognized. Nothing else is
+// the names and begin with the same bytes for an owner, by which references to missing objects are recognized. Of an object of a load balancer, whose name
+// somebody else may have chosen, the UUID has to be the derived one. Nothing else is
 // changed, and nothing is deleted before everything was read without a fault.
 package tungsten

@@ -16,6 +16,7 @@ type effects struct {
 	removed       []*tungsten.Object
 	regroup       []regroup
 	groups        bool // an address group changes
+	balancers     bool // so does a load balancer
 	// basic reports, by direction, that only NetworkPolicies decide on who is not isolated: then whatever opens does so only for
 	// endpoints that are isolated before, and whatever closes for those that are isolated afterwards.
 	basic [2]bool
@@ -33,7 +34,7 @@ func (e *effects) rule(c *comparison, rule *tungsten.Object, d intent.Direction,
 			e.removed = append(e.removed, rule)
 		}
 	}
-	if !allows || s != stageAllow && s != stageSystem {
+	if !allows || s.base() != stageAllow && s.base() != stageSystem {
 		e.mixed = true
 	}
 	state, flag := e.before, &e.opens
@@ -128,6 +129,9 @@ func (e *effects) note(in *map[string]map[object.Key]bool, id string, k object.K
 // opensFirst reports whether the plan can be written in the order of openFirst: it then opens nothing that both states deny.
 func (c *comparison) opensFirst() bool {
 	e := &c.live
+	if e.balancers {
+		return false
+	}
 	if e.orders > 0 {
 		return e.orders == 1 && !e.mixed && !e.groups && len(e.joins)+len(e.leaves)+len(e.added)+len(e.removed) == 0
 	}
@@ -223,7 +227,7 @@ func (c *comparison) findBasic() {
 		for _, s := range stages() {
 			for _, in := range []map[string]*tungsten.Object{c.have, c.want} {
 				p := in[c.names.uuid(tungsten.KindFirewallPolicy, c.names.policyName(d, s))]
-				if p != nil && len(p.FirewallRuleRefs) > 0 && (s.ordered() || s == stageDeny || s == stageSystem) {
+				if p != nil && len(p.FirewallRuleRefs) > 0 && (s.ordered() || s.base() == stageDeny || s.base() == stageSystem) {
 					c.live.basic[d] = false
 				}
 			}

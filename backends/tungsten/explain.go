@@ -18,6 +18,7 @@ type Explainer struct {
 
 	mu            sync.Mutex
 	from, lowered *intent.Snapshot // the last snapshot that was lowered, and its lowered form
+	services      *services        // of lowered
 }
 
 // NewExplainer returns an Explainer for the objects of an owner.
@@ -27,13 +28,14 @@ func NewExplainer(owner string) *Explainer { return &Explainer{names: namer{owne
 func (e *Explainer) Terms() (target, row string) { return "Tungsten Fabric", "firewall rule" }
 
 // asRendered returns the snapshot that is rendered for want.
-func (e *Explainer) asRendered(want *intent.Snapshot) *intent.Snapshot {
+func (e *Explainer) asRendered(want *intent.Snapshot) (*intent.Snapshot, *services) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.from != want {
 		e.from, e.lowered = want, intent.Lower(want, maxRaised)
+		e.services = servicesOf(e.lowered, nil)
 	}
-	return e.lowered
+	return e.lowered, e.services.fresh()
 }
 
 // rulesOf renders the rules of one policy.
@@ -44,7 +46,7 @@ func (r *rendering) rulesOf(p *intent.Policy, counts func(i int) bool) []*tungst
 		if p.Tier == intent.TierSystem && !allows || !counts(i) {
 			continue
 		}
-		for _, name := range r.rule(p, i, allows) {
+		for _, name := range append(r.rule(p, i, allows), r.vipRule(p, i, allows)...) {
 			if o := r.objects[r.names.uuid(tungsten.KindFirewallRule, name)]; !slices.Contains(out, o) {
 				out = append(out, o)
 			}
@@ -56,8 +58,8 @@ func (r *rendering) rulesOf(p *intent.Policy, counts func(i int) bool) []*tungst
 // PolicyRows implements backends.Explainer. The rows are firewall rules, by rule. Isolation itself is a rule that all policies
 // share, and is not included. A vrouter has no flows before there are connections, so none are counted.
 func (e *Explainer) PolicyRows(want *intent.Snapshot, of intent.Origin) []backends.PolicyRow {
-	want = e.asRendered(want)
-	r := newRendering(e.names, want, nil)
+	want, services := e.asRendered(want)
+	r := newRendering(e.names, want, nil, services)
 	var out []backends.PolicyRow
 	for p := range want.Policies() {
 		if p.Origin != of {
@@ -130,14 +132,15 @@ func (r *rendering) end(e *tungsten.Endpoint) string {
 func (e *Explainer) DecidingRows(
 	want *intent.Snapshot, f *intent.Flow, d intent.Direction, by []intent.RuleRef,
 ) []backends.DecidingRow {
-	if lowered := e.asRendered(want); lowered != want {
+	lowered, services := e.asRendered(want)
+	if lowered != want {
 		want = lowered
 		v := want.Evaluate(*f)
 		if by = v.Egress.By; d == intent.Ingress {
 			by = v.Ingress.By
 		}
 	}
-	r := newRendering(e.names, want, nil)
+	r := newRendering(e.names, want, nil, services)
 	var out []backends.DecidingRow
 	for _, ref := range by {
 		p := want.Policy(ref.Policy)
@@ -164,7 +167,8 @@ func deciding(o *tungsten.Object, what string) backends.DecidingRow {
 // Estimate implements backends.Explainer. It counts firewall rules.
 func (e *Explainer) Estimate(want *intent.Snapshot) backends.Estimate {
 	n := 0
-	for _, o := range render(e.names, e.asRendered(want), nil).objects {
+	lowered, _ := e.asRendered(want)
+	for _, o := range render(e.names, lowered, nil, nil).objects {
 		if o.Kind == tungsten.KindFirewallRule {
 			n++
 		}

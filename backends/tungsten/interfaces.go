@@ -34,18 +34,25 @@ func newInterfaces() interfaces {
 
 // Watched is what Observe needs the events of.
 func Watched() []tungsten.Watched {
-	return []tungsten.Watched{{Kind: tungsten.KindInterface, Fields: portFields()}}
+	return []tungsten.Watched{
+		{Kind: tungsten.KindInterface, Fields: portFields()},
+		{Kind: tungsten.KindInstanceIP, Fields: addressFields()},
+	}
 }
 
-// Wake implements backends.Waker: interfaces of pods appeared, disappeared or changed.
+// Wake implements backends.Waker: interfaces of pods or addresses appeared, disappeared or changed.
 func (b *Backend) Wake() <-chan struct{} { return b.interfaces.wake }
 
 // Observe takes an event of the change stream of Watched. After a list, as at each connection, every interface is read again.
 func (b *Backend) Observe(e tungsten.Event) {
-	if e.Kind != tungsten.KindInterface {
+	switch {
+	case e.Kind == tungsten.KindInterface:
+		b.interfaces.state.note(e)
+	case e.Kind == tungsten.KindInstanceIP && b.network != nil:
+		b.addresses.state.note(e)
+	default:
 		return
 	}
-	b.interfaces.state.note(e)
 	select {
 	case b.interfaces.wake <- struct{}{}:
 	default:

@@ -13,14 +13,16 @@ import (
 
 // lost is what a full plan would remove for objects that the snapshot does not have. What is kept is added to what is wanted.
 type lost struct {
-	names   namer
-	keep    map[object.Ref]bool
-	have    map[string]*tungsten.Object
-	ports   *ports
-	next    *model
-	objects map[string]map[object.Ref]bool // by kind, all that have something
-	gone    map[object.Ref]bool
-	kept    map[object.Ref]bool
+	names namer
+	keep  map[object.Ref]bool
+	have  map[string]*tungsten.Object
+	// unavailable are the load balancers that the owner has.
+	unavailable unavailable
+	ports       *ports
+	next        *model
+	objects     map[string]map[object.Ref]bool // by kind, all that have something
+	gone        map[object.Ref]bool
+	kept        map[object.Ref]bool
 }
 
 func (l *lost) run(want *intent.Snapshot) {
@@ -46,6 +48,7 @@ func (l *lost) run(want *intent.Snapshot) {
 	}
 	l.keepRules(stays)
 	l.keepPorts()
+	l.keepBalancers()
 }
 
 func (l *lost) add(ref object.Ref) {

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"net/netip"
 	"strings"
 
 	"github.com/google/uuid"
@@ -40,7 +41,39 @@ func (n namer) owns(o *tungsten.Object) bool {
 	if o.Kind == tungsten.KindTag {
 		return len(o.FQName) == 1 && n.ownsTag(o.FQName[0])
 	}
+	if at, balances := balancerName(o); balances {
+		// Pods choose a part of the names of their interfaces, but not a UUID.
+		return at < len(o.FQName) && strings.HasPrefix(o.FQName[at], n.prefix()) &&
+			o.UUID == n.uuid(o.Kind, strings.Join(o.FQName, ":"))
+	}
 	return len(o.FQName) == 2 && o.FQName[0] == management && strings.HasPrefix(o.FQName[1], n.prefix())
+}
+
+// balancerName returns which part of the fully qualified name of an object of a load balancer shows the owner: the last, or for a
+// member that of its pool.
+func balancerName(o *tungsten.Object) (at int, balances bool) {
+	switch o.Kind { //nolint:exhaustive // of the kinds that load balancers consist of
+	case tungsten.KindInterface, tungsten.KindInstanceIP, tungsten.KindLoadBalancer, tungsten.KindListener, tungsten.KindPool:
+		return max(len(o.FQName)-1, 0), true
+	case tungsten.KindMember:
+		return max(len(o.FQName)-2, 0), true
+	default:
+		return 0, false
+	}
+}
+
+// vipName begins the names of all objects of the load balancer of a VIP.
+func (n namer) vipName(a netip.Addr) string { return n.prefix() + "vip." + a.String() }
+
+// vipOf returns the VIP that an object of a load balancer belongs to.
+func (n namer) vipOf(o *tungsten.Object) netip.Addr {
+	at, balances := balancerName(o)
+	if !balances || at >= len(o.FQName) {
+		return netip.Addr{}
+	}
+	text, _, _ := strings.Cut(strings.TrimPrefix(o.FQName[at], n.prefix()+"vip."), "-")
+	a, _ := netip.ParseAddr(text) // the zero address of an object that is not the owner's
+	return a
 }
 
 func (n namer) ownsTag(name string) bool {
@@ -132,7 +165,7 @@ func (n namer) ruleName(of intent.PolicyID, content string) string {
 
 // policyName names the firewall policy of a stage of a direction.
 func (n namer) policyName(d intent.Direction, s stage) string {
-	return fmt.Sprintf("%s%s.%d-%s", n.prefix(), d, s, s)
+	return fmt.Sprintf("%s%s.%d-%s", n.prefix(), d, s.base()-stageSystem, s)
 }
 
 // setName names the application policy set of a direction.

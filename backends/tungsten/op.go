@@ -1,6 +1,9 @@
 package tungsten
 
 import (
+	"net/netip"
+	"slices"
+
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/tungsten"
 )
@@ -11,6 +14,7 @@ type phase int
 const (
 	createTag phase = iota // what nothing refers to yet
 	createGroup
+	growVIPs // nothing is at an address yet
 	createRule
 	createPolicy
 	fillPolicy
@@ -24,33 +28,61 @@ const (
 	removeCover  // opens
 	tightenOrder // closes
 	replaceOrder // opens after tightenOrder; by itself it replaces a list at once
+	joinMember   // of load balancers: a backend more
+	deleteMember // one less, and so on up to the address
+	deletePool
+	deleteListener
+	deleteBalancer
+	deleteAddress
+	deleteVIP
+	createVIP
+	createAddress
+	createBalancer
+	createListener
+	createPool
+	createMember
 	removeUnused // tags that no rule refers to any more
 	deleteSet
 	deletePolicy
 	deleteRule
+	shrinkVIPs // nothing is at an address any more
 	deleteGroup
 	deleteTag
 )
+
+// balancing is the order in which load balancers change: what becomes of a VIP that has other ports is without backends for a moment.
+func balancing() []phase {
+	return []phase{
+		joinMember, deleteMember, deletePool, deleteListener, deleteBalancer, deleteAddress, deleteVIP,
+		createVIP, createAddress, createBalancer, createListener, createPool, createMember,
+	}
+}
 
 // openFirst is the order of phases in which nothing is dropped that both states allow. It opens nothing that both states deny as
 // long as no connection is opened in one direction and closed in the other.
 func openFirst() []phase {
 	return []phase{
-		createTag, createGroup, createRule, createPolicy, fillPolicy, createSet, addUnused,
+		createTag, createGroup, growVIPs, createRule, createPolicy, fillPolicy, createSet, addUnused,
 		addAllow, addDeny, addCover, replaceOrder, removeCover, removeDeny, removeAllow,
-		removeUnused, deleteSet, deletePolicy, deleteRule, deleteGroup, deleteTag,
+		removeUnused, deleteSet, deletePolicy, deleteRule, shrinkVIPs, deleteGroup, deleteTag,
 	}
 }
 
 // closeFirst is the order in which nothing is ever opened that both states deny: first everything that closes, then everything
-// that opens. In between, connections may be dropped that both states allow by different rules.
+// that opens. In between, connections may be dropped that both states allow by different rules. Load balancers change in between, so
+// that no backend gets connections by rules of a state in which it is none.
 func closeFirst() []phase {
-	return []phase{
-		createTag, createGroup, createRule, createPolicy, fillPolicy, createSet, addUnused,
-		addDeny, addCover, tightenOrder, removeAllow,
-		addAllow, replaceOrder, removeDeny, removeCover,
-		removeUnused, deleteSet, deletePolicy, deleteRule, deleteGroup, deleteTag,
-	}
+	return slices.Concat(
+		[]phase{
+			createTag, createGroup, growVIPs, createRule, createPolicy, fillPolicy, createSet, addUnused,
+			addDeny, addCover, tightenOrder, removeAllow,
+		},
+		balancing(),
+		[]phase{
+			addAllow, replaceOrder, removeDeny, removeCover,
+			removeUnused, deleteSet, deletePolicy, deleteRule, shrinkVIPs, deleteGroup, deleteTag,
+		},
+	)
 }
 
 // creation is the phase in which objects of a kind are created and repaired.
@@ -58,6 +90,8 @@ func creation(kind tungsten.Kind) phase {
 	return map[tungsten.Kind]phase{
 		tungsten.KindTag: createTag, tungsten.KindAddressGroup: createGroup, tungsten.KindFirewallRule: createRule,
 		tungsten.KindFirewallPolicy: createPolicy, tungsten.KindApplicationPolicySet: createSet,
+		tungsten.KindInterface: createVIP, tungsten.KindInstanceIP: createAddress, tungsten.KindLoadBalancer: createBalancer,
+		tungsten.KindListener: createListener, tungsten.KindPool: createPool, tungsten.KindMember: createMember,
 	}[kind]
 }
 
@@ -66,6 +100,8 @@ func deletion(kind tungsten.Kind) phase {
 	return map[tungsten.Kind]phase{
 		tungsten.KindTag: deleteTag, tungsten.KindAddressGroup: deleteGroup, tungsten.KindFirewallRule: deleteRule,
 		tungsten.KindFirewallPolicy: deletePolicy, tungsten.KindApplicationPolicySet: deleteSet,
+		tungsten.KindInterface: deleteVIP, tungsten.KindInstanceIP: deleteAddress, tungsten.KindLoadBalancer: deleteBalancer,
+		tungsten.KindListener: deleteListener, tungsten.KindPool: deletePool, tungsten.KindMember: deleteMember,
 	}[kind]
 }
 
@@ -76,6 +112,7 @@ type write struct {
 	delete *tungsten.Object
 	add    *tungsten.Link
 	remove *tungsten.Link
+	vip    netip.Addr // of an object of a load balancer
 }
 
 type update struct {

@@ -20,6 +20,11 @@ type model struct {
 	ports     *ports
 	tags      wanted
 	selected  map[object.Key]bool // endpoints with an address that policies govern, as of the last plan
+	// balancers are the objects of load balancers, by UUID; they depend on addresses.
+	balancers map[string]*tungsten.Object
+	addresses *addresses
+	missing   string // why there are none
+	unserved  []backends.Skip
 }
 
 // pending is the effect of the last plan.
@@ -48,7 +53,7 @@ func (b *Backend) Plan(ctx context.Context, want *intent.Snapshot, since intent.
 		return nil, fmt.Errorf("plan: %w", err)
 	}
 	if !plan.Resync {
-		plan.Skips = append(slices.Clip(plan.Skips), b.skips(want, since)...)
+		plan.Skips = append(slices.Clip(plan.Skips), b.skips()...)
 	}
 	return plan, nil
 }
@@ -56,24 +61,44 @@ func (b *Backend) Plan(ctx context.Context, want *intent.Snapshot, since intent.
 // planAll reads back everything, renders everything and compares.
 func (b *Backend) planAll(ctx context.Context, plan *backends.Plan, want *intent.Snapshot) error {
 	b.interfaces.begin()
-	have, found, err := observe(ctx, b.api, b.names, b.clusters)
+	b.addresses.begin()
+	seen, err := b.observe(ctx)
 	if err != nil {
 		b.model = nil
 		return err
 	}
+	have := seen.policies
 	b.refused = b.retried()
-	r := render(b.names, want, b.refused)
+	kept := unavailable{names: b.names, keep: b.keep, want: want, have: seen.balancers}
+	r := render(b.names, want, b.refused, kept.vips(seen.addresses))
 	tags := r.members()
-	plan.Owned, plan.Skips = len(have), r.skips
-	next := &model{snapshot: want, rendering: r, objects: r.objects, ports: found, tags: tags}
-	l := &lost{names: b.names, keep: b.keep, have: have, ports: found, next: next}
+	plan.Owned = len(have) + len(seen.balancers)
+	next := &model{
+		snapshot: want, rendering: r, objects: r.objects, ports: seen.ports, tags: tags, addresses: seen.addresses, missing: seen.missing,
+	}
+	b.balance(want, next)
+	plan.Skips = slices.Concat(r.skips, next.unserved)
+	l := &lost{names: b.names, keep: b.keep, have: have, unavailable: kept, ports: seen.ports, next: next}
 	l.run(want)
 	l.describe(plan)
 	c := &comparison{
 		names: b.names, have: have, want: next.objects, haveUsage: usageOf(b.names, have), wantUsage: usageOf(b.names, next.objects),
 	}
 	b.cover(want, next)
+	if err := c.balancers(seen.balancers, next.balancers); err != nil {
+		return err
+	}
 	return b.compare(plan, c, next)
+}
+
+// balance renders the load balancers of a model.
+func (b *Backend) balance(want *intent.Snapshot, m *model) {
+	r := &balancers{names: b.names, network: b.network, missing: m.missing, barred: b.barred, ports: m.ports, addresses: m.addresses}
+	if m.missing != "" {
+		r.network = nil
+	}
+	r.render(want)
+	m.balancers, m.unserved = r.objects, r.skips
 }
 
 // planChanges plans from what changed after the last plan that was applied.
@@ -88,23 +113,34 @@ func (b *Backend) planChanges(ctx context.Context, plan *backends.Plan, want *in
 	if err != nil {
 		return err
 	}
-	plan.Owned = len(m.objects)
+	shifted, err := b.readdress(ctx, m)
+	if err != nil {
+		return err
+	}
+	plan.Owned = len(m.objects) + len(m.balancers)
 	c := &comparison{
 		names: b.names, have: m.objects, want: m.objects, haveUsage: m.rendering.usage, wantUsage: m.rendering.usage,
 	}
-	plan.Skips = m.rendering.skips
 	next := *m
 	next.snapshot = want
 	touched, only := m.rendering.onlyMembers(changes)
-	if !only {
-		next.rendering = render(b.names, want, b.refused)
+	if balanced := slices.ContainsFunc(changes, func(c intent.Change) bool { return len(c.LoadBalancers) > 0 }); balanced || shifted || len(moved) > 0 {
+		b.balance(want, &next)
+		if err := c.balancers(m.balancers, next.balancers); err != nil {
+			return err
+		}
+	}
+	plan.Skips = slices.Concat(m.rendering.skips, next.unserved)
+	services := servicesOf(want, nil)
+	if !only || !m.rendering.balanced.stays(services, changes) {
+		next.rendering = render(b.names, want, b.refused, nil)
 		next.objects, next.tags = next.rendering.objects, next.rendering.members()
-		plan.Skips = next.rendering.skips
+		plan.Skips = slices.Concat(next.rendering.skips, next.unserved)
 		c.want, c.wantUsage = next.objects, next.rendering.usage
 		b.cover(want, &next)
 		return b.compare(plan, c, &next)
 	}
-	next.rendering = m.rendering.at(want)
+	next.rendering = m.rendering.at(want, services)
 	tags := make(wanted, len(touched)+len(moved))
 	for k, bare := range touched {
 		tags[k] = m.rendering.tagsOf(want, k, bare)

@@ -11,28 +11,55 @@ import (
 	"github.com/netloom/netloom/pkg/tungsten"
 )
 
-// stage is a firewall policy in the list of a direction. Stages decide in this order.
+// stage is a firewall policy in the list of a direction. Stages decide in this order: first those for the addresses of Services,
+// which let no connection to one get to the others.
 type stage int
 
 const (
-	stageSystem    stage = iota // what a network cannot do without
-	stageAdmin                  // ordered
-	stageDeny                   // what rules of NetworkPolicies deny
-	stageAllow                  // what NetworkPolicies allow
-	stageIsolation              // what they do not allow
-	stageBaseline               // ordered
-	stageRest                   // everything else passes
+	stageVIPSystem stage = iota
+	stageVIPAdmin
+	stageVIPDeny
+	stageVIPAllow
+	stageVIPIsolation
+	stageVIPBaseline
+	stageVIPRest
+	stageSystem    // what a network cannot do without
+	stageAdmin     // ordered
+	stageDeny      // what rules of NetworkPolicies deny
+	stageAllow     // what NetworkPolicies allow
+	stageIsolation // what they do not allow
+	stageBaseline  // ordered
+	stageRest      // everything else passes
 )
 
 func stages() []stage {
-	return []stage{stageSystem, stageAdmin, stageDeny, stageAllow, stageIsolation, stageBaseline, stageRest}
+	out := make([]stage, 0, stageRest+1)
+	for s := stageVIPSystem; s <= stageRest; s++ {
+		out = append(out, s)
+	}
+	return out
+}
+
+// vip reports whether s decides on connections to the addresses of Services.
+func (s stage) vip() bool { return s < stageSystem }
+
+// base returns the stage of the same kind for all other connections.
+func (s stage) base() stage {
+	if s.vip() {
+		return s + stageSystem
+	}
+	return s
 }
 
 func (s stage) String() string {
-	return [...]string{"system", "admin", "deny", "allow", "isolation", "baseline", "rest"}[s]
+	name := [...]string{"system", "admin", "deny", "allow", "isolation", "baseline", "rest"}[s.base()-stageSystem]
+	if s.vip() {
+		return "service-" + name
+	}
+	return name
 }
 
-func (s stage) ordered() bool { return s == stageAdmin || s == stageBaseline }
+func (s stage) ordered() bool { return s.base() == stageAdmin || s.base() == stageBaseline }
 
 // maxOrdered is how many rules of one ordered stage a policy may refer to: its references are replaced by one request, whose size
 // the server limits to about 1 MB.
@@ -62,15 +89,19 @@ type rendering struct {
 	usage    usage
 	governed map[intent.SetID]bool // the sets of endpoints to which something is denied
 	skips    []backends.Skip
-	bare     map[object.Key]bool // members of sets of peers that have no addresses of their own
+	skipped  map[backends.Skip]bool
+	balanced *services
+	uneven   map[intent.LoadBalancerID]bool // load balancers with backends that policies do not treat alike
+	bare     map[object.Key]bool            // members of sets of peers that have no addresses of their own
 }
 
 // render renders a snapshot in which no rule of the admin tier passes.
-func render(names namer, want *intent.Snapshot, refused map[string]bool) *rendering {
-	r := newRendering(names, want, refused)
+func render(names namer, want *intent.Snapshot, refused map[string]bool, kept []*vip) *rendering {
+	r := newRendering(names, want, refused, servicesOf(want, kept))
 	for _, d := range intent.Directions() {
 		r.direction(d)
 	}
+	r.skips = append(r.skips, r.unevenSkips()...)
 	slices.SortFunc(r.uses, func(a, b use) int {
 		return strings.Compare(a.tag+"\x00"+string(a.set), b.tag+"\x00"+string(b.set))
 	})
@@ -82,8 +113,9 @@ func render(names namer, want *intent.Snapshot, refused map[string]bool) *render
 }
 
 // newRendering returns a rendering without objects.
-func newRendering(names namer, want *intent.Snapshot, refused map[string]bool) *rendering {
+func newRendering(names namer, want *intent.Snapshot, refused map[string]bool, s *services) *rendering {
 	return &rendering{
+		balanced: s, uneven: map[intent.LoadBalancerID]bool{}, skipped: map[backends.Skip]bool{},
 		names: names, want: want, refused: refused, objects: map[string]*tungsten.Object{}, used: map[use]bool{},
 		listed: map[intent.SetID]bool{}, governed: map[intent.SetID]bool{},
 	}
@@ -115,13 +147,17 @@ func (r *rendering) govern(d intent.Direction, set intent.SetID) {
 func (r *rendering) stage(d intent.Direction, s stage) []tungsten.Ref {
 	var rules []string
 	switch s {
+	case stageVIPIsolation:
+		return r.vipIsolation(d)
+	case stageVIPRest:
+		return r.vipRest(d)
 	case stageIsolation:
 		return []tungsten.Ref{r.fixed(d, s, endpoint{tags: []string{r.names.isolatedTag(d)}}, false).InSequence(place(0))}
 	case stageRest:
 		return []tungsten.Ref{r.fixed(d, s, endpoint{}, true).InSequence(place(0))}
-	case stageAdmin, stageBaseline:
+	case stageAdmin, stageBaseline, stageVIPAdmin, stageVIPBaseline:
 		return inOrder(r, r.ranked(d, s))
-	case stageSystem, stageDeny, stageAllow:
+	case stageSystem, stageDeny, stageAllow, stageVIPSystem, stageVIPDeny, stageVIPAllow:
 		for p := range r.want.Policies() {
 			if p.Direction == d {
 				rules = append(rules, r.unordered(p, s)...)
@@ -151,31 +187,40 @@ func inOrder(r *rendering, rules []string) []tungsten.Ref {
 
 // unordered renders those rules of a policy that belong to a stage without order.
 func (r *rendering) unordered(p *intent.Policy, s stage) []string {
-	if (p.Tier == intent.TierSystem) != (s == stageSystem) || p.Tier.Ordered() {
+	system := s.base() == stageSystem
+	if (p.Tier == intent.TierSystem) != system || p.Tier.Ordered() || s.vip() && len(r.balanced.vips) == 0 {
 		return nil
 	}
 	var out []string
 	for i := range p.Rules {
 		allows := p.Rules[i].Action == intent.Allow
-		if s != stageSystem && allows != (s == stageAllow) {
+		if !system && allows != (s.base() == stageAllow) {
 			continue
 		}
 		if p.Rules[i].Action > intent.Pass {
 			r.skip(p, &p.Rules[i], fmt.Sprintf("unknown action %d; the rule denies", uint8(p.Rules[i].Action)))
 		}
-		if s == stageSystem && !allows {
+		if system && !allows {
 			r.skip(p, &p.Rules[i], "system rules can only allow")
 			continue
 		}
-		out = append(out, r.rule(p, i, allows)...)
+		out = append(out, r.ruleOf(s, p, i, allows)...)
 	}
 	return out
+}
+
+// ruleOf renders the i-th rule of a policy for a stage.
+func (r *rendering) ruleOf(s stage, p *intent.Policy, i int, allows bool) []string {
+	if s.vip() {
+		return r.vipRule(p, i, allows)
+	}
+	return r.rule(p, i, allows)
 }
 
 // ranked renders the rules of an ordered tier. Those beyond the limit deny everything to their subjects.
 func (r *rendering) ranked(d intent.Direction, s stage) []string {
 	tier := intent.TierAdmin
-	if s == stageBaseline {
+	if s.base() == stageBaseline {
 		tier = intent.TierBaseline
 	}
 	var out []string
@@ -187,7 +232,7 @@ func (r *rendering) ranked(d intent.Direction, s stage) []string {
 			r.skip(p, &intent.Rule{Path: "spec"}, fmt.Sprintf("more than %d rules of one tier and direction; the policy denies everything", maxOrdered))
 			all := *p
 			all.Rules = []intent.Rule{{Path: "spec", Peer: intent.Peer{Kind: intent.PeerAny}, Ports: intent.Ports{Any: true}}}
-			out = append(out, r.rule(&all, 0, false)...)
+			out = append(out, r.ruleOf(s, &all, 0, false)...)
 			continue
 		}
 		for i := range p.Rules {
@@ -196,14 +241,18 @@ func (r *rendering) ranked(d intent.Direction, s stage) []string {
 			}
 			// What passes the last tier is allowed; in the admin tier nothing passes any more.
 			allows := p.Rules[i].Action == intent.Allow || p.Rules[i].Action == intent.Pass && tier == intent.TierBaseline
-			out = append(out, r.rule(p, i, allows)...)
+			out = append(out, r.ruleOf(s, p, i, allows)...)
 		}
 	}
 	return out
 }
 
 func (r *rendering) skip(p *intent.Policy, rule *intent.Rule, reason string) {
-	r.skips = append(r.skips, backends.Skip{Intent: string(p.ID), Reason: rule.Path + ": " + reason})
+	skip := backends.Skip{Intent: string(p.ID), Reason: rule.Path + ": " + reason}
+	if !r.skipped[skip] {
+		r.skipped[skip] = true
+		r.skips = append(r.skips, skip)
+	}
 }
 
 // use records that the members of a set have a tag.
@@ -266,8 +315,8 @@ func (r *rendering) refTo(kind tungsten.Kind, name string) tungsten.Ref {
 }
 
 // at is r for a snapshot in which only members differ.
-func (r *rendering) at(want *intent.Snapshot) *rendering {
+func (r *rendering) at(want *intent.Snapshot, s *services) *rendering {
 	next := *r
-	next.want = want
+	next.want, next.balanced = want, s
 	return &next
 }

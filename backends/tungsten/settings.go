@@ -1,6 +1,7 @@
 package tungsten
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,6 +27,8 @@ type Settings struct {
 	UserDomain    string
 	ProjectDomain string
 	ClusterName   string // under which kube-manager annotates the interfaces of the cluster's pods
+	// ServiceNetwork is the virtual network of the cluster addresses of Services, as DOMAIN:PROJECT:NAME; "" is that of kube-manager.
+	ServiceNetwork string
 }
 
 // Embedded is the only element of Settings.Servers for a controller within the process. The code that runs the controller replaces
@@ -69,7 +72,25 @@ func (s *Settings) list() []setting.Setting {
 			&s.ProjectDomain),
 		setting.Text("tungsten-cluster-name", DefaultCluster, "name of the cluster in the configuration of its kube-manager, by which the interfaces of its pods are found",
 			&s.ClusterName),
+		setting.Parsed("tungsten-service-network", "", "virtual network that has the cluster addresses of Services; default: default-domain:NAME-default:NAME-default-service-network, where NAME is tungsten-cluster-name",
+			"DOMAIN:PROJECT:NAME", checkNetwork, &s.ServiceNetwork),
 	}
+}
+
+// Network returns the fully qualified name of the network of Services.
+func (s *Settings) Network() []string {
+	if s.ServiceNetwork != "" {
+		return strings.Split(s.ServiceNetwork, ":")
+	}
+	cluster := cmp.Or(s.ClusterName, DefaultCluster)
+	return []string{"default-domain", cluster + "-default", cluster + "-default-service-network"}
+}
+
+func checkNetwork(v string) error {
+	if parts := strings.Split(v, ":"); len(parts) != 3 || slices.Contains(parts, "") {
+		return fmt.Errorf("%q is not DOMAIN:PROJECT:NAME", v)
+	}
+	return nil
 }
 
 func (s *Settings) servers(form string) setting.Setting {

@@ -26,8 +26,12 @@ type EmbeddedController struct {
 // StartEmbeddedController starts a controller without objects, on a free port of this machine, for the pods of a cluster by the name
 // that kube-manager gives it.
 func StartEmbeddedController(ctx context.Context, cluster string) (*EmbeddedController, error) {
-	server := simulator.New(simulator.Options{})
-	url, err := server.Start(ctx, "127.0.0.1:0")
+	server := simulator.New(simulator.Options{ServiceMonitor: true})
+	err := server.AddCluster(cluster)
+	var url string
+	if err == nil {
+		url, err = server.Start(ctx, "127.0.0.1:0")
+	}
 	if err != nil {
 		server.Close()
 		return nil, fmt.Errorf("embedded controller: %w", err)

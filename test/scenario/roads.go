@@ -54,7 +54,7 @@ func (r *run) asWritten(t *testing.T) {
 		p.translate(t, false)
 		writes := p.target.Writes(t)
 		p.reconcileFailing(t, m.fault)
-		if m.writes >= 0 && strings.HasPrefix(r.backend, m.writesOn) && (m.writes == 0 || !r.policies) {
+		if m.writes >= 0 && strings.HasPrefix(r.backend, m.writesOn) && (m.writes == 0 || !r.partial) {
 			require.Equal(t, m.writes, p.target.Writes(t)-writes, "line %d: %s: writes", m.step.Line, m.step.Text)
 		}
 		r.check(t, p, i)

@@ -22,7 +22,7 @@ func TestScenarios(t *testing.T) {
 		scenario.Backend{Name: "memory", Fresh: memorytest.New},
 		scenario.Backend{Name: "OVN 23.03", Fresh: ovn(schema.NB2303())},
 		scenario.Backend{Name: "OVN 25.03, with tiers", Fresh: ovn(schema.NB2503()), Few: true},
-		scenario.Backend{Name: "Tungsten Fabric", Fresh: tungstentest.New, Policies: true, Few: true},
+		scenario.Backend{Name: "Tungsten Fabric", Fresh: tungstentest.New, Partial: true, Few: true},
 		scenario.Backend{Name: "OVN without template variables", Scripts: "service-*", Few: true, Fresh: func(t testing.TB) backendtest.Target {
 			return ovntest.NewByNode(t, older(t))
 		}},
@@ -33,7 +33,7 @@ func TestScenarios(t *testing.T) {
 func TestKubeManagersDefects(t *testing.T) {
 	scenario.Run(t, "kubemanager",
 		scenario.Backend{Name: "memory", Fresh: memorytest.New, Few: true},
-		scenario.Backend{Name: "Tungsten Fabric", Fresh: tungstentest.New, Policies: true, Few: true},
+		scenario.Backend{Name: "Tungsten Fabric", Fresh: tungstentest.New, Partial: true, Few: true},
 	)
 }
 

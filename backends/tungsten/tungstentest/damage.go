@@ -128,7 +128,7 @@ func harmsToRules() []harm {
 func (t *Target) retag(tb testing.TB, tag *tungsten.Object, gain bool) []string {
 	tb.Helper()
 	for _, p := range t.sorted() {
-		if tag.Kind != tungsten.KindTag || p.Kind != tungsten.KindInterface || p.Name() == "by-hand" {
+		if tag.Kind != tungsten.KindTag || p.Annotations.Get("kind") != "Pod" {
 			continue
 		}
 		has := false

@@ -6,6 +6,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"net/netip"
 	"slices"
 	"strings"
 	"testing"
@@ -32,6 +34,7 @@ type Target struct {
 	backends []*backend.Backend
 	objects  map[string]*tungsten.Object // by UUID, as observed
 	network  *vrouter.Network            // nil if objects have changed
+	nodes    map[string]string           // where the interfaces with these UUIDs are
 	foreign  string
 }
 
@@ -44,9 +47,10 @@ func New(t testing.TB) backendtest.Target {
 // NewTarget makes a target with no policies.
 func NewTarget(tb testing.TB) *Target {
 	tb.Helper()
-	s := simulator.New(simulator.Options{})
+	s := simulator.New(simulator.Options{ServiceMonitor: true})
 	tb.Cleanup(s.Close)
-	t := &Target{Server: s, Client: client(tb, s), objects: map[string]*tungsten.Object{}}
+	require.NoError(tb, s.AddCluster(backend.DefaultCluster))
+	t := &Target{Server: s, Client: client(tb, s), objects: map[string]*tungsten.Object{}, nodes: map[string]string{}}
 	t.counted = &counted{API: client(tb, s), target: t, calls: map[string]int{}}
 	for _, kind := range []tungsten.Kind{tungsten.KindProject, tungsten.KindVirtualNetwork, tungsten.KindApplicationPolicySet, tungsten.KindTagType} {
 		for _, raw := range s.Objects(string(kind)) {
@@ -153,7 +157,9 @@ func (t *Target) Calls() map[string]int {
 // Open makes a backend.
 func (t *Target) Open(tb testing.TB, owner string) backends.Backend {
 	tb.Helper()
-	b, err := backend.New(t.counted, backend.Options{Owner: owner})
+	b, err := backend.New(t.counted, backend.Options{
+		Owner: owner, ServiceNetwork: (&backend.Settings{}).Network(),
+	})
 	require.NoError(tb, err)
 	t.backends = append(t.backends, b)
 	return b
@@ -171,13 +177,14 @@ func PortUUID(k object.Key) string {
 }
 
 // podNetwork is the virtual network of all pods.
-var podNetwork = []string{"default-domain", "default-project", "default-virtual-network"} //nolint:gochecknoglobals // a constant list
+var podNetwork = []string{"default-domain", "k8s-default", "k8s-default-pod-network"} //nolint:gochecknoglobals // a constant list
 
-// Prepare makes the interfaces of endpoints as kube-manager does.
+// Prepare makes the interfaces and addresses of endpoints as kube-manager does.
 func (t *Target) Prepare(tb testing.TB, endpoints []intent.Endpoint, _ []*intent.Node) {
 	tb.Helper()
 	for _, e := range endpoints {
 		id := PortUUID(e.Key)
+		t.nodes[id] = e.Node
 		if t.objects[id] != nil {
 			continue
 		}
@@ -190,6 +197,45 @@ func (t *Target) Prepare(tb testing.TB, endpoints []intent.Endpoint, _ []*intent
 			}),
 		})
 	}
+	t.address(tb, endpoints)
+}
+
+// address gives endpoints their addresses. Those of endpoints that are gone stay until another one has them.
+func (t *Target) address(tb testing.TB, endpoints []intent.Endpoint) {
+	tb.Helper()
+	wanted := map[string]string{} // UUIDs of interfaces by address
+	moved := map[string]bool{}    // interfaces that are there
+	for _, e := range endpoints {
+		moved[PortUUID(e.Key)] = true
+		for _, a := range e.Addrs {
+			wanted[a.String()] = PortUUID(e.Key)
+		}
+	}
+	for _, o := range t.sorted() {
+		if o.Kind != tungsten.KindInstanceIP || len(o.InterfaceRefs) != 1 || !t.made(o.InterfaceRefs[0].UUID) {
+			continue
+		}
+		id, stays := wanted[o.InstanceIPAddress]
+		switch {
+		case stays && id == o.InterfaceRefs[0].UUID:
+			delete(wanted, o.InstanceIPAddress)
+		case stays, moved[o.InterfaceRefs[0].UUID]:
+			require.NoError(tb, t.Client.Delete(tb.Context(), o.Kind, o.UUID))
+		}
+	}
+	for _, a := range slices.Sorted(maps.Keys(wanted)) {
+		t.create(tb, &tungsten.Object{
+			Kind: tungsten.KindInstanceIP, FQName: []string{"pod__" + uuid.NewString()}, InstanceIPAddress: a,
+			VirtualNetworkRefs: []tungsten.Ref{tungsten.RefTo(podNetwork...)},
+			InterfaceRefs:      []tungsten.Ref{tungsten.RefTo(t.objects[wanted[a]].FQName...)},
+		})
+	}
+}
+
+// made reports whether an interface is one that Prepare made.
+func (t *Target) made(id string) bool {
+	_, made := t.nodes[id]
+	return made
 }
 
 func (t *Target) create(tb testing.TB, o *tungsten.Object) {
@@ -198,8 +244,9 @@ func (t *Target) create(tb testing.TB, o *tungsten.Object) {
 	require.NoError(tb, err)
 }
 
-// Verdict judges a flow by the model of the vrouter.
-func (t *Target) Verdict(_ testing.TB, f intent.Flow) backendtest.Verdict {
+// Verdict judges a flow by the model of the vrouter. Endpoints are on the nodes that they had at the last Prepare.
+func (t *Target) Verdict(tb testing.TB, f intent.Flow) backendtest.Verdict {
+	tb.Helper()
 	if t.network == nil {
 		t.network = vrouter.New(t.sorted())
 	}
@@ -210,10 +257,31 @@ func (t *Target) Verdict(_ testing.TB, f intent.Flow) backendtest.Verdict {
 		}
 		return out
 	}
-	v := t.network.Verdict(vrouter.Packet{
-		Src: party(f.Src), Dst: party(f.Dst), Protocol: uint8(f.Protocol), SourcePort: 40000, Port: f.Port,
-	})
+	k := vrouter.Packet{Src: party(f.Src), Dst: party(f.Dst), Protocol: uint8(f.Protocol), SourcePort: 40000, Port: f.Port}
+	if choices, balanced := t.network.Balance(k); balanced && f.Network == "" {
+		return t.balanced(tb, f, choices)
+	}
+	v := t.network.Verdict(k)
 	return backendtest.Verdict{Allowed: v.Allowed || f.Src.Addr == f.Dst.Addr}
+}
+
+// balanced judges a flow to a VIP. No verdict may depend on the tags of the route to the VIP.
+func (t *Target) balanced(tb testing.TB, f intent.Flow, choices []vrouter.Choice) backendtest.Verdict {
+	tb.Helper()
+	out := backendtest.Verdict{Allowed: true, Backends: map[netip.AddrPort]bool{}}
+	for _, c := range choices {
+		if !c.Sure {
+			require.Failf(tb, "the verdict depends on which tags the route of a VIP has", "%s by %s", backendtest.FlowText(f), c.Addr)
+		}
+		v := c.Apart
+		if node := t.nodes[c.Interface]; node != "" && node == f.Node {
+			v = c.Together
+		}
+		allowed := v.Allowed || c.Addr == f.Src.Addr // see backendtest.Stepwise
+		out.Backends[netip.AddrPortFrom(c.Addr, c.Port)] = allowed
+		out.Allowed = out.Allowed && allowed
+	}
+	return out
 }
 
 // sorted lists all objects by UUID.

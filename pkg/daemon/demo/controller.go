@@ -11,9 +11,11 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/backends/builtin"
 	"github.com/netloom/netloom/backends/tungsten"
 	"github.com/netloom/netloom/pkg/daemon"
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/pipeline"
 	"github.com/netloom/netloom/pkg/reconcile"
 	api "github.com/netloom/netloom/pkg/tungsten"
@@ -65,6 +67,7 @@ func (s *show) playController(ctx context.Context, client *api.Client, once bool
 	}
 	s.printTags(objects)
 	s.printRules(objects)
+	s.printBalancers(objects, first.plan.Skips)
 	wrong, err := s.printVerdicts(objects)
 	if err != nil {
 		return err
@@ -87,7 +90,7 @@ func readObjects(ctx context.Context, client *api.Client) ([]*api.Object, error)
 	var out []*api.Object
 	for _, kind := range []api.Kind{
 		api.KindTagType, api.KindTag, api.KindAddressGroup, api.KindServiceGroup, api.KindFirewallRule, api.KindFirewallPolicy,
-		api.KindApplicationPolicySet, api.KindProject, api.KindVirtualNetwork, api.KindVirtualMachine, api.KindInterface, api.KindInstanceIP,
+		api.KindApplicationPolicySet, api.KindProject, api.KindVirtualNetwork, api.KindVirtualMachine, api.KindInterface, api.KindInstanceIP, api.KindFloatingIP,
 	} {
 		all, err := client.List(ctx, kind, api.Query{Detail: true})
 		if err != nil {
@@ -203,14 +206,53 @@ func serviceText(s *api.Service) string {
 	}
 }
 
-// printVerdicts answers the probes by the model of the data plane and counts the unexpected results. It leaves out Services, which
-// kube-manager translates.
+// printBalancers prints the addresses of Services that are served, and why others are not.
+func (s *show) printBalancers(objects []*api.Object, skips []backends.Skip) {
+	pods, parents := make(map[string]string), make(map[string]*api.Object)
+	for _, o := range ofKind(objects, api.KindInterface) {
+		pods[o.UUID] = o.Annotations.Get("namespace") + "/" + o.Annotations.Get("name")
+	}
+	for _, o := range ofKind(objects, api.KindInstanceIP) {
+		parents[o.UUID] = o
+	}
+	fips := ofKind(objects, api.KindFloatingIP)
+	s.table("Load balancers", "ADDRESS\tPORTS\tENDPOINTS\tORIGIN", len(fips), func(row func(...any)) {
+		for _, o := range fips {
+			var ports, endpoints []string
+			if o.FloatingIPPortMappings != nil {
+				for _, m := range o.FloatingIPPortMappings.PortMappings {
+					ports = append(ports, fmt.Sprintf("%s %d to %d", strings.ToLower(m.Protocol), m.SrcPort, m.DstPort))
+				}
+			}
+			for _, ref := range o.InterfaceRefs {
+				endpoints = append(endpoints, pods[ref.UUID])
+			}
+			origin := ""
+			if parent := parents[o.ParentUUID]; parent != nil {
+				origin = parent.Annotations.Get("netloom.io/origin")
+			}
+			row(o.FloatingIPAddress, list(ports), list(endpoints), origin)
+		}
+	})
+	var unserved []backends.Skip
+	for _, skip := range skips {
+		if strings.HasPrefix(skip.Intent, object.KindService+"/") {
+			unserved = append(unserved, skip)
+		}
+	}
+	s.table("Not served", "SERVICE\tREASON", len(unserved), func(row func(...any)) {
+		for _, skip := range unserved {
+			row(skip.Intent, skip.Reason)
+		}
+	})
+}
+
+// printVerdicts answers the probes by the model of the data plane and counts the unexpected results.
 func (s *show) printVerdicts(objects []*api.Object) (wrong int, err error) {
 	probes, err := readProbes(s.dir)
 	if err != nil || len(probes) == 0 {
 		return 0, err
 	}
-	probes = slices.DeleteFunc(probes, func(p probe) bool { return strings.HasPrefix(p.dst, "svc/") })
 	network, origins := vrouter.New(objects), make(map[string]string)
 	for _, o := range ofKind(objects, api.KindFirewallRule) {
 		origins[o.Name()] = o.Annotations.Get("netloom.io/origin")
@@ -221,9 +263,13 @@ func (s *show) printVerdicts(objects []*api.Object) (wrong int, err error) {
 		if err != nil {
 			return wrong, fmt.Errorf("probe %q: %w", p.text, err)
 		}
-		verdict := network.Verdict(vrouter.Packet{
+		verdict, answered := judge(network, vrouter.Packet{
 			Src: vrouter.Party{Addr: from}, Dst: vrouter.Party{Addr: to}, Protocol: uint8(p.protocol), SourcePort: 40000, Port: p.port,
-		})
+		}, strings.HasPrefix(p.dst, "svc/"))
+		if !answered {
+			s.printf("  %-6s %-58s %s\n", "-", p.text, "not served, see above")
+			continue
+		}
 		got, code := deny, "31"
 		if verdict.Allowed {
 			got, code = allow, "32"
@@ -236,6 +282,20 @@ func (s *show) printVerdicts(objects []*api.Object) (wrong int, err error) {
 		s.printf("  %s %-58s %s%s\n", s.paint(code, fmt.Sprintf("%-6s", got)), p.text, decidedBy(verdict, origins), note)
 	}
 	return wrong, nil
+}
+
+// judge decides on a packet, for a Service by all of its endpoints wherever they run; false if the Service is not served.
+func judge(network *vrouter.Network, k vrouter.Packet, service bool) (v vrouter.Verdict, answered bool) {
+	choices, served := network.Balance(k)
+	if !served {
+		return network.Verdict(k), !service
+	}
+	v.Allowed = true
+	for _, c := range choices {
+		v.Allowed = v.Allowed && c.Apart.Allowed && c.Together.Allowed
+		v.By = slices.Concat(v.By, c.Apart.By, c.Together.By)
+	}
+	return v, true
 }
 
 // decidedBy names the objects whose rules decided, or the rules that belong to none.

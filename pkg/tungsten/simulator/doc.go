@@ -10,6 +10,10 @@
 // Observe shows every state between two writes. Inject makes any request fail in any way. HoldSetTags makes concurrent set-tag
 // requests overwrite each other as they do on a real server, and Vanish deletes an object that others refer to.
 //
-// Not simulated are kinds that have nothing to do with pods, policies and load balancers, permissions of users, what the other
+// AddCluster and AddPod make what kube-manager makes. With Options.ServiceMonitor, native load balancers get the floating IPs that
+// svc-monitor makes; it is simulated as if it looked at everything after each write, while the real one follows events and has
+// defects that docs/adr/0023 names.
+//
+// Not simulated are kinds that have nothing to do with pods, policies and load balancers, permissions of users, what else the
 // services of a controller write by themselves, and a data plane: see package vrouter.
 package simulator

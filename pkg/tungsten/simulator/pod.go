@@ -28,7 +28,7 @@ func (s *Server) AddPod(p Pod) error {
 }
 
 func (s *Server) addPod(p Pod) error {
-	network, err := s.podNetwork(p.Cluster)
+	network, err := s.clusterNetwork(p.Cluster, "pod")
 	if err != nil {
 		return err
 	}
@@ -115,17 +115,31 @@ func (s *Server) podProject(cluster, namespace string) (*object, error) {
 	return s.make("project", dict{{"fq_name", anys(name)}, {"parent_type", "domain"}})
 }
 
-// podNetwork returns the network of the pods of a cluster.
-func (s *Server) podNetwork(cluster string) (*object, error) {
+// AddCluster makes what kube-manager makes for a cluster at its start: the project of the namespace default with the network of pods
+// and that of Services. Both have all addresses.
+func (s *Server) AddCluster(name string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	defer s.commit()
+	for _, of := range []string{"pod", "service"} {
+		if _, err := s.clusterNetwork(name, of); err != nil {
+			return fmt.Errorf("cluster %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// clusterNetwork returns the network of the pods or the Services of a cluster.
+func (s *Server) clusterNetwork(cluster, of string) (*object, error) {
 	project, err := s.podProject(cluster, "default")
 	if err != nil {
 		return nil, err
 	}
-	name := append(append([]string{}, project.fqName...), cluster+"-default-pod-network")
+	name := append(append([]string{}, project.fqName...), cluster+"-default-"+of+"-network")
 	if o := s.db.find("virtual-network", name); o != nil {
 		return o, nil
 	}
-	ipam := append(append([]string{}, project.fqName...), "pod-ipam")
+	ipam := append(append([]string{}, project.fqName...), of+"-ipam")
 	if _, err := s.make("network-ipam", dict{{"fq_name", anys(ipam)}, {"parent_type", "project"}}); err != nil {
 		return nil, err
 	}

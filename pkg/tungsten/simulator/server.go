@@ -17,6 +17,8 @@ type Options struct {
 	User, Password string
 	// Keystone makes the server require a token, which User gets at /v3/auth/tokens, instead of basic authentication.
 	Keystone bool
+	// ServiceMonitor makes the floating IPs that svc-monitor makes for native load balancers.
+	ServiceMonitor bool
 }
 
 // Server is one simulated configuration server, an http.Handler. It is safe for concurrent use.
@@ -181,6 +183,9 @@ func (s *Server) TakeTagIDs(typeName string, n int) {
 
 // commit tells observers and change streams what a write changed. s.mu is locked for writing.
 func (s *Server) commit() {
+	if s.opts.ServiceMonitor && affectsBalancers(s.db.changes) {
+		s.db.balance()
+	}
 	changes := s.db.changes
 	s.db.changes = nil
 	if len(changes) == 0 {

@@ -16,8 +16,13 @@
 // The agent's peculiarities are modelled as well: an address group skips labels of ID 0, an unknown address group matches any
 // address, SCTP packets have the port 0, a rule without an action never matches.
 //
+// A floating IP with port mappings translates connections to its address and ports, to any of its interfaces. The lists of the source
+// are matched against the floating address and its port, as are those of the destination on another host; on the same host those of
+// the destination are matched against the interface's own address and port. Which tags the route of a floating address has is
+// unverified if it leads to several interfaces: Balance tries all and reports whether the verdict depends on them.
+//
 // # What is not
 //
-// Network policies, security groups, mirroring, link-local services, the exceptions for gateways and for multicast, and address
-// translation. How a Service is translated, and which list sees which address, is unverified on a real vrouter.
+// Network policies, security groups, mirroring, link-local services, and the exceptions for gateways and for multicast. How an
+// interface reaches itself through a floating address is unverified on a real vrouter, as is everything about translation.
 package vrouter

@@ -15,13 +15,15 @@ type Network struct {
 	byAddr     map[netip.Addr][]*port
 	groups     map[string]*group // by fully qualified name
 	tagIDs     map[string]int64  // by fully qualified name
+	vips       map[netip.Addr]*vip
 }
 
 // port is an interface of a virtual machine.
 type port struct {
 	uuid     string
 	networks []string // UUIDs
-	tags     []int64  // sorted
+	addrs    []netip.Addr
+	tags     []int64 // sorted
 	// lists are the rules in the order of evaluation: those of application policy sets, then those of the type neutron_fwaas.
 	lists    [2][]*rule
 	disabled bool // no policy applies to it
@@ -45,6 +47,7 @@ func typeOf(tag int64) int64 { return tag >> 16 }
 func New(objects []*tungsten.Object) *Network {
 	n := &Network{
 		interfaces: map[string]*port{}, byAddr: map[netip.Addr][]*port{}, groups: map[string]*group{}, tagIDs: map[string]int64{},
+		vips: map[netip.Addr]*vip{},
 	}
 	c := &config{network: n, byUUID: map[string]*tungsten.Object{}, rules: map[string]*rule{}, policies: map[string][]*rule{}}
 	for _, o := range objects {
@@ -71,11 +74,12 @@ func New(objects []*tungsten.Object) *Network {
 		if addr, err := netip.ParseAddr(o.InstanceIPAddress); err == nil && o.Kind == tungsten.KindInstanceIP {
 			for _, ref := range o.InterfaceRefs {
 				if p := n.interfaces[ref.UUID]; p != nil {
-					n.byAddr[addr] = append(n.byAddr[addr], p)
+					n.byAddr[addr], p.addrs = append(n.byAddr[addr], p), append(p.addrs, addr)
 				}
 			}
 		}
 	}
+	c.readVIPs(objects)
 	return n
 }
 

@@ -25,19 +25,15 @@ type Verdict struct {
 	By      []string // the names of the rules that decided, in the order of lists; "" for the end of one
 }
 
-// Verdict decides on a packet.
+// Verdict decides on a packet that is not translated. For one to a VIP see Balance.
 func (n *Network) Verdict(k Packet) Verdict {
+	if n.vips[k.Dst.Addr] != nil {
+		return Verdict{} // a port that is not translated: nothing has the address
+	}
 	src, dst := n.ends(k)
 	v := Verdict{Allowed: true}
 	for _, p := range []*port{src, dst} {
-		if p == nil || p.disabled {
-			continue
-		}
-		for _, list := range p.lists {
-			pass, by := evaluate(list, &k, tagsOf(src), tagsOf(dst))
-			v.Allowed = v.Allowed && pass
-			v.By = append(v.By, by)
-		}
+		v.judge(p, &k, tagsOf(src), tagsOf(dst))
 	}
 	return v
 }
