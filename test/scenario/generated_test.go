@@ -98,7 +98,9 @@ func generated(t *testing.T, p *process, seed uint64, partial bool) {
 
 // excuses reports whether the backend skips the Service, and admits no flow that the oracle denies.
 func (p *process) excuses(v oracle.Verdict, want, native judgement) bool {
-	skipped := func(skip string) bool { return v.Service != "" && strings.Contains(skip, "Service/"+v.Service+" ") }
+	skipped := func(skip string) bool {
+		return v.Service != "" && ofService(skip) && strings.Contains(skip, "/"+v.Service+" ")
+	}
 	if !slices.ContainsFunc(p.skips, skipped) {
 		return false
 	}
