@@ -3,6 +3,7 @@ package demo
 import (
 	"context"
 	"fmt"
+	"net"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -76,12 +77,22 @@ func newBranch(opts Options, devices *devices, log logrus.FieldLogger) (*daemon.
 		}},
 		Reconcile: reconcile.Options{MaxDeleteFraction: 1, MaxInterval: reconcile.DefaultMaxInterval},
 		SDWAN:     sdwanOptions(devices, opts),
+		UIListen:  beside(opts.UIListen),
 	}, log)
 	if err != nil {
 		clean()
 		return nil, "", nil, err
 	}
 	return d, dir, func() { d.Close(); clean() }, nil
+}
+
+// beside is an address next to that of another page, on any free port; "" if there is none.
+func beside(listen string) string {
+	host, _, err := net.SplitHostPort(listen)
+	if err != nil {
+		return ""
+	}
+	return net.JoinHostPort(host, "0")
 }
 
 // first waits until every device is in sync, and prints what they have.
@@ -149,6 +160,9 @@ func (e *cnfs) suggest() {
 	for g := range s.CNFs() {
 		e.printf("The device of %s is simulated. Raise restartCount in %s, as when its container restarts: it gets all of it again.\n",
 			targetOf(g), absolute(filepath.Join(e.dir, "cnf.yaml")))
+		if page := e.daemon.UIAddress(); page != "" && e.daemon != e.show.daemon {
+			e.printf("The web page of the CNFs: %s\n", page)
+		}
 		return
 	}
 }
