@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	libovsdb "github.com/ovn-kubernetes/libovsdb/ovsdb"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -93,8 +94,10 @@ func rowsText(p *backends.Plan) string {
 		op := &p.Ops[i]
 		if ids, _ := op.After["external_ids"].(map[string]string); op.Kind != "ACL" && ids != nil {
 			title := cmp.Or(ids[ovn.KeyTitle], ids[ovn.KeyID])
-			if family := op.Name[len(op.Name)-3:]; op.Kind == "Address_Set" {
-				title += "/" + family[1:]
+			for _, family := range []string{"v4", "v6"} {
+				if op.Kind == "Address_Set" && strings.HasSuffix(op.Name, "_"+family) {
+					title += "/" + family
+				}
 			}
 			titles[op.Name] = "{" + title + "}"
 		}
@@ -133,6 +136,15 @@ func rowText(op *backends.Op, titles map[string]string) string {
 		acls, _ := op.After["acls"].([]string)
 		text = fmt.Sprintf("%s\n    %d ports, %d ACLs\n", op.Name, len(ports), len(acls))
 	default:
+		if ids, _ := op.After["external_ids"].(map[string]string); strings.HasPrefix(ids[ovn.KeyID], "notes/") {
+			text = op.Name + "\n"
+			for _, k := range slices.Sorted(maps.Keys(ids)) {
+				if libovsdb.IsValidUUID(k) {
+					text += fmt.Sprintf("    also %s\n", ids[k])
+				}
+			}
+			break
+		}
 		text = fmt.Sprintf("%s\n    %s\n", op.Name, line("addresses", "unit", "fair", "rate", "burst_size", "action"))
 	}
 	for name, title := range titles {

@@ -2,9 +2,6 @@ package ovn
 
 import (
 	"cmp"
-	"maps"
-	"slices"
-	"strings"
 
 	"github.com/netloom/netloom/backends/ovn/internal/nb"
 	"github.com/netloom/netloom/pkg/intent"
@@ -16,7 +13,7 @@ type group struct {
 	acls    nb.Rows // by UUID
 	peers   map[addressSetRef]bool
 	meters  map[uint32]bool
-	also    map[string]map[string]bool // further sources of an ACL, by its UUID; nil once they are written
+	also    map[string]map[string]bool // further sources of an ACL, by its UUID, see notes
 }
 
 // addressSetRef names one address set row.
@@ -49,6 +46,14 @@ func subjectOf(p *intent.Policy, rule *intent.Rule) intent.SetID {
 	return cmp.Or(rule.Subject, p.Subject)
 }
 
+// size returns how many rows there are for the group besides its port group and what it shares with others.
+func (g *group) size() int {
+	if len(g.also) > 0 {
+		return len(g.acls) + 1
+	}
+	return len(g.acls)
+}
+
 // share adds one more source to a row. The first in order gives the row its name.
 func (g *group) share(acl *nb.Row, origin string) {
 	if origin == acl.Origin {
@@ -61,12 +66,4 @@ func (g *group) share(acl *nb.Row, origin string) {
 		g.also[acl.UUID] = map[string]bool{}
 	}
 	g.also[acl.UUID][origin] = true
-}
-
-// nameSources writes its further sources into each shared row.
-func (g *group) nameSources() {
-	for uuid, also := range g.also {
-		g.acls[uuid].ExternalIDs()[nb.KeyAlso] = strings.Join(slices.Sorted(maps.Keys(also)), "; ")
-	}
-	g.also = nil
 }

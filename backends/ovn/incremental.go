@@ -106,12 +106,14 @@ func (p *planner) planGroups() {
 		old := p.m.groups[subject]
 		if old != nil {
 			maps.Copy(have, old.acls)
+			have.Put(p.r.notes(old)...)
 			have.Put(withoutPorts(p.r.portGroup(old, nil)))
 		}
 		if g == nil {
 			continue
 		}
 		maps.Copy(want, g.acls)
+		want.Put(p.r.notes(g)...)
 		pg := p.r.portGroup(g, nil)
 		if old == nil {
 			pg.Sets["ports"] = p.m.ports.cover(p.r.want.Set(subject), p.memberships)

@@ -34,6 +34,7 @@ func (l *lost) run(present map[object.Ref]bool) {
 	l.findPorts()
 	l.keepHairpins()
 	l.keepReferents()
+	l.keepNotes()
 	l.keepLoadBalancerGroups()
 }
 

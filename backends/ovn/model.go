@@ -71,7 +71,7 @@ func (m *model) putGroup(subject intent.SetID, g *group) {
 	if old := m.groups[subject]; old != nil {
 		count(m.peers, old.peers, -1)
 		count(m.meters, old.meters, -1)
-		m.rows -= len(old.acls)
+		m.rows -= old.size()
 		for ref := range old.peers {
 			if m.peers[ref] == 0 {
 				delete(m.bare, ref)
@@ -84,7 +84,7 @@ func (m *model) putGroup(subject intent.SetID, g *group) {
 		return
 	}
 	m.groups[subject] = g
-	m.rows += len(g.acls)
+	m.rows += g.size()
 	count(m.peers, g.peers, 1)
 	count(m.meters, g.meters, 1)
 }
@@ -142,6 +142,7 @@ func (m *model) render(r *renderer) nb.Rows {
 		}
 		m.putGroup(subject, g)
 		maps.Copy(rows, g.acls)
+		rows.Put(r.notes(g)...)
 		rows.Put(r.portGroup(g, m.ports.cover(r.want.Set(subject), m.memberships)))
 	}
 	for ref := range m.peers {

@@ -23,14 +23,31 @@ func (b *Backend) ReadRows(ctx context.Context, of object.Ref) ([]backends.Row, 
 		return b.readLoadBalancers(ctx, of)
 	}
 	owned := ovsdb.WithExternalID(map[string]string{nb.KeyOwner: b.names.Owner})
-	acls, err := b.client.Select(ctx, nb.TableACL, owned, "direction", "priority", "match", "action", nb.ColumnExternalIDs)
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", nb.TableACL, err)
+	found := map[string][]libovsdb.Row{}
+	notes := noted{}
+	for _, table := range []string{nb.TableACL, nb.TablePortGroup, nb.TableAddressSet} {
+		columns := []string{"name", nb.ColumnExternalIDs}
+		if table == nb.TableACL {
+			columns = []string{"direction", "priority", "match", "action", nb.ColumnExternalIDs}
+		}
+		rows, err := b.client.Select(ctx, table, owned, columns...)
+		if err != nil {
+			return nil, fmt.Errorf("read %s: %w", table, err)
+		}
+		found[table] = rows
+		for _, r := range rows {
+			switch ids := ovsdb.StringMap(r[nb.ColumnExternalIDs]); table {
+			case nb.TableACL:
+				notes.acl(ovsdb.String(r["_uuid"]), ids)
+			case nb.TableAddressSet:
+				notes.addressSet(ids)
+			}
+		}
 	}
 	var rows []backends.Row
 	namedBy := map[string]bool{}
-	for _, r := range acls {
-		row, ok := objectACL(r, of.Kind+"/"+of.Namespace+"/"+of.Name)
+	for _, r := range found[nb.TableACL] {
+		row, ok := objectACL(r, notes, of.Kind+"/"+of.Namespace+"/"+of.Name)
 		if !ok {
 			continue
 		}
@@ -40,11 +57,7 @@ func (b *Backend) ReadRows(ctx context.Context, of object.Ref) ([]backends.Row, 
 		}
 	}
 	for _, table := range []string{nb.TablePortGroup, nb.TableAddressSet} {
-		found, err := b.client.Select(ctx, table, owned, "name", nb.ColumnExternalIDs)
-		if err != nil {
-			return nil, fmt.Errorf("read %s: %w", table, err)
-		}
-		for _, r := range found {
+		for _, r := range found[table] {
 			if n := ovsdb.String(r["name"]); namedBy[n] {
 				rows = append(rows, backends.Row{
 					Table: table, Name: n, UUID: ovsdb.String(r["_uuid"]), Text: ovsdb.StringMap(r[nb.ColumnExternalIDs])[nb.KeyTitle],
@@ -84,18 +97,20 @@ func (b *Backend) readLoadBalancers(ctx context.Context, of object.Ref) ([]backe
 }
 
 // objectACL returns an ACL, if it came from the object KIND/NAMESPACE/NAME or is shared with it.
-func objectACL(r libovsdb.Row, object string) (backends.Row, bool) {
+func objectACL(r libovsdb.Row, notes noted, object string) (backends.Row, bool) {
 	ids := ovsdb.StringMap(r[nb.ColumnExternalIDs])
 	row := backends.Row{
-		Table: nb.TableACL, UUID: ovsdb.String(r["_uuid"]), Rule: nb.ShortRule(ids[nb.KeyRule]), Also: ids[nb.KeyAlso],
+		Table: nb.TableACL, UUID: ovsdb.String(r["_uuid"]), Rule: nb.ShortRule(ids[nb.KeyRule]),
 		Text:   ovsdb.String(r["match"]),
 		Action: fmt.Sprintf("%s %v %s", ovsdb.String(r["direction"]), r["priority"], ovsdb.String(r["action"])),
 	}
+	also := notes[row.UUID]
+	row.Also = strings.Join(also, "; ")
 	if strings.Join([]string{ids[nb.KeyKind], ids[nb.KeyNamespace], ids[nb.KeyName]}, "/") == object {
 		return row, true
 	}
-	for also := range strings.SplitSeq(ids[nb.KeyAlso], "; ") {
-		origin, rule, _ := strings.Cut(also, " ")
+	for _, other := range also {
+		origin, rule, _ := strings.Cut(other, " ")
 		if origin == object || strings.HasSuffix(origin, "/"+object) {
 			row.Rule = nb.ShortRule(rule)
 			row.Also = ids[nb.KeyKind] + "/" + ids[nb.KeyNamespace] + "/" + ids[nb.KeyName] + " " + ids[nb.KeyRule]

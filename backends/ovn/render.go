@@ -48,7 +48,8 @@ type renderer struct {
 	texts  map[netip.Addr]string                     // see text; nil until needed
 }
 
-// group renders the ACLs of policies on the group of subject; nil if there are none.
+// group renders the ACLs of policies on the group of subject; nil if there are none. Of policies with equal rules the oldest gives the
+// ACL its name: a new policy does not change the row.
 func (r *renderer) group(subject intent.SetID, policies []*intent.Policy) *group {
 	g := newGroup(subject)
 	for _, d := range intent.Directions() {
@@ -56,7 +57,8 @@ func (r *renderer) group(subject intent.SetID, policies []*intent.Policy) *group
 			r.isolate(g, d)
 		}
 	}
-	for _, p := range policies {
+	byAge := func(a, b *intent.Policy) int { return cmp.Compare(a.Created, b.Created) }
+	for _, p := range slices.SortedStableFunc(slices.Values(policies), byAge) {
 		if p.Isolates && p.Subject == subject && p.Log.Deny != intent.SeverityNone {
 			r.logDrops(g, p)
 		}
@@ -73,7 +75,6 @@ func (r *renderer) group(subject intent.SetID, policies []*intent.Policy) *group
 	if len(g.acls) == 0 {
 		return nil
 	}
-	g.nameSources()
 	return g
 }
 

@@ -11,7 +11,9 @@ import (
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/backends/backendtest"
 	"github.com/netloom/netloom/backends/ovn"
+	"github.com/netloom/netloom/backends/ovn/internal/nb"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/ovsdb"
 )
 
@@ -29,6 +31,68 @@ func (r *rig) acls(t *testing.T) []libovsdb.Row {
 	return rows
 }
 
+// notes returns the notes about shared ACLs.
+func (r *rig) notes(t *testing.T) string {
+	t.Helper()
+	rows, err := r.client.Select(t.Context(), "Address_Set", nil, "external_ids", "addresses")
+	require.NoError(t, err)
+	var out []string
+	for _, row := range rows {
+		ids := ovsdb.StringMap(row["external_ids"])
+		if strings.HasPrefix(ids[ovn.KeyID], "notes/") {
+			require.Empty(t, ovsdb.Strings(row["addresses"]))
+			for _, acl := range r.acls(t) {
+				out = append(out, ids[ovsdb.String(acl["_uuid"])])
+			}
+		}
+	}
+	return strings.Join(out, "")
+}
+
+// TestNotesOfEarlierVersions has an ACL note its further rules itself, as earlier versions wrote it.
+func TestNotesOfEarlierVersions(t *testing.T) {
+	r := newRig(t, "ovn-kubernetes")
+	both := shop("a")
+	both.Policies = append(both.Policies, admit("zz", "db", "web", 5432))
+	snap := both.Snapshot()
+	r.reconcile(t, snap)
+	before := r.server.Dump("ACL", "Address_Set", "Port_Group")
+	acl := r.acls(t)[0]
+	ids := ovsdb.StringMap(acl["external_ids"])
+	ids[nb.KeyAlso] = r.notes(t)
+	for _, row := range requireRows(t, r, "Address_Set") {
+		if strings.HasPrefix(ovsdb.StringMap(row["external_ids"])[ovn.KeyID], "notes/") {
+			_, err := r.server.Transact(ovsdb.Delete("Address_Set", ovsdb.String(row["_uuid"])))
+			require.NoError(t, err)
+		}
+	}
+	_, err := r.server.Transact(ovsdb.Update("ACL", ovsdb.String(acl["_uuid"]), libovsdb.Row{"external_ids": ovsdb.Map(ids)}))
+	require.NoError(t, err)
+
+	of := object.Ref{Kind: object.KindNetworkPolicy, Namespace: "shop", Name: "zz"}
+	rows, err := r.backend.ReadRows(t.Context(), of)
+	require.NoError(t, err)
+	require.NotEmpty(t, rows, "they are still read")
+	p, err := r.backend.Plan(t.Context(), snap, 0)
+	require.NoError(t, err)
+	require.Len(t, p.Ops, 2, text(t, p, ""))
+	require.Equal(t, backends.Create, p.Ops[0].Verb)
+	require.Equal(t, backends.Update, p.Ops[1].Verb, "the ACL stays")
+	require.Zero(t, p.Ops[1].Group, "in one transaction")
+	require.NoError(t, r.backend.Apply(t.Context(), p))
+	require.Equal(t, before, r.server.Dump("ACL", "Address_Set", "Port_Group"))
+	now, err := r.backend.ReadRows(t.Context(), of)
+	require.NoError(t, err)
+	require.Equal(t, rows, now)
+}
+
+func requireRows(t *testing.T, r *rig, table string) []libovsdb.Row {
+	t.Helper()
+	rows, err := r.client.Select(t.Context(), table, nil)
+	require.NoError(t, err)
+	return rows
+}
+
 // TestEqualRulesShareARow has two policies say the same: one row, that names both for as long as both do.
 func TestEqualRulesShareARow(t *testing.T) {
 	r := newRig(t, "ovn-kubernetes")
@@ -42,32 +106,40 @@ func TestEqualRulesShareARow(t *testing.T) {
 	require.Len(t, rows, 1)
 	ids := ovsdb.StringMap(rows[0]["external_ids"])
 	require.Equal(t, "db", ids[ovn.KeyName])
-	require.Equal(t, "NetworkPolicy/shop/zz spec.ingress[0]", ids[ovn.KeyAlso])
+	require.Equal(t, "NetworkPolicy/shop/zz spec.ingress[0]", r.notes(t))
 
+	db, zz := both.Policies[0], both.Policies[1]
+	again := db
+	again.Created = zz.Created + 1
 	for _, step := range []struct {
+		does     string
 		policies []intent.Policy
 		name     string
 		also     string
+		want     []string
 	}{
-		{both.Policies[:1], "db", ""},
-		{both.Policies, "db", "NetworkPolicy/shop/zz spec.ingress[0]"},
-		{both.Policies[1:], "zz", ""},
-		{both.Policies, "db", "NetworkPolicy/shop/zz spec.ingress[0]"},
+		{"the younger one goes", []intent.Policy{db}, "db", "", []string{"delete Address_Set"}},
+		{"it comes back", both.Policies, "db", "NetworkPolicy/shop/zz spec.ingress[0]", []string{"create Address_Set"}},
+		{"the older one goes", []intent.Policy{zz}, "zz", "", []string{"update ACL", "delete Address_Set"}},
+		{"it comes back and is the younger one", []intent.Policy{again, zz}, "zz", "NetworkPolicy/shop/db spec.ingress[0]", []string{"create Address_Set"}},
 	} {
 		next := *both
 		next.Policies = step.policies
 		snap = backendtest.Advance(snap, &next)
 		p := r.reconcile(t, snap)
 		require.False(t, p.Full)
-		require.Len(t, p.Ops, 1, "nothing but what the row says of itself: %s", text(t, p, ""))
-		require.Equal(t, backends.Update, p.Ops[0].Verb)
+		var did []string
+		for i := range p.Ops {
+			did = append(did, p.Ops[i].Verb.String()+" "+p.Ops[i].Kind)
+		}
+		require.Equal(t, step.want, did, step.does)
 		now := r.acls(t)
 		require.Len(t, now, 1)
 		require.Equal(t, rows[0]["_uuid"], now[0]["_uuid"], "the row stands")
 		require.Equal(t, rows[0]["match"], now[0]["match"])
 		ids := ovsdb.StringMap(now[0]["external_ids"])
 		require.Equal(t, step.name, ids[ovn.KeyName])
-		require.Equal(t, step.also, ids[ovn.KeyAlso])
+		require.Equal(t, step.also, r.notes(t))
 		require.Equal(t, "shop/"+step.name+" ingress[0]", ovsdb.String(now[0]["name"]))
 		r.requireSettled(t, snap)
 	}

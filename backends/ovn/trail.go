@@ -25,14 +25,14 @@ func (b *Backend) Trails(ctx context.Context, what string) ([]backends.Trail, er
 	}
 	all := nb.Rows{}
 	all.Put(rows...)
-	users := usersOf(all)
+	users, notes := usersOf(all), notedIn(all)
 	var out []backends.Trail
 	for _, uuid := range slices.Sorted(maps.Keys(all)) {
 		r := all[uuid]
 		if begins := len(what) >= shortestUUID && strings.HasPrefix(uuid, what); r.Name != what && !begins {
 			continue
 		}
-		if origins := originsOf(uuid, all, users); r.Owner() != "" || len(origins) > 0 {
+		if origins := originsOf(uuid, all, users, notes); r.Owner() != "" || len(origins) > 0 {
 			out = append(out, trailOf(r, origins))
 		}
 	}
@@ -115,7 +115,7 @@ func wordsOf(vips map[string]string) []string {
 }
 
 // originsOf follows users to the rows that name source objects.
-func originsOf(uuid string, all nb.Rows, users map[string][]string) []string {
+func originsOf(uuid string, all nb.Rows, users map[string][]string, notes noted) []string {
 	found, seen := map[string]bool{}, map[string]bool{}
 	var follow func(string)
 	follow = func(uuid string) {
@@ -126,7 +126,7 @@ func originsOf(uuid string, all nb.Rows, users map[string][]string) []string {
 		seen[uuid] = true
 		if r.Owner() != "" && (r.Table == nb.TableACL || r.Table == nb.TableLoadBalancer) {
 			found[r.Origin] = true
-			for also := range strings.SplitSeq(r.ExternalIDs()[nb.KeyAlso], "; ") {
+			for _, also := range notes[uuid] {
 				found[also] = true
 			}
 		}

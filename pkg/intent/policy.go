@@ -89,6 +89,7 @@ func (a Action) String() string {
 type Policy struct {
 	ID        PolicyID
 	Origin    Origin
+	Created   int64 // when the source object was created, in seconds since 1970; zero if that is unknown
 	Direction Direction
 	Tier      Tier
 	Priority  uint16 // within TierAdmin and TierBaseline, lowest first; ignored in other tiers

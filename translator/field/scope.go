@@ -22,6 +22,14 @@ func (s Source) Origin(kind string, o metav1.Object) intent.Origin {
 	}
 }
 
+// Created returns when an object was created, in seconds since 1970; zero if that is unknown.
+func Created(o metav1.Object) int64 {
+	if at := o.GetCreationTimestamp(); !at.IsZero() {
+		return at.Unix()
+	}
+	return 0
+}
+
 // Scope returns the scope of an object with the given purpose.
 func (s Source) Scope(namespace, purpose string) intent.Scope {
 	if s.ClusterWide {

@@ -44,7 +44,7 @@ func (t *Table) translateCluster(form *clusterForm) (*result, []object.Problem) 
 			continue
 		}
 		policy := &intent.Policy{
-			ID: intent.NewPolicyID(p.Of, d), Origin: p.Of, Direction: d, Tier: tier, Priority: priority, Log: logging,
+			ID: intent.NewPolicyID(p.Of, d), Origin: p.Of, Created: field.Created(form.object), Direction: d, Tier: tier, Priority: priority, Log: logging,
 			Subject: p.sets.Retain(&p.out.refs, p.sets.Subjects([]labelcache.Term{subject})),
 		}
 		p.sets.Gate(&p.out.refs, policy.Subject)

@@ -45,7 +45,7 @@ func (t *Table) translatePolicy(np *networkingv1.NetworkPolicy) (*result, []obje
 	scope, _ := t.source.LabelledScope(np, &p.Faults)
 	for _, d := range p.directions() {
 		policy := &intent.Policy{
-			ID: intent.NewPolicyID(p.Of, d), Origin: p.Of, Direction: d, Isolates: true, Log: logging,
+			ID: intent.NewPolicyID(p.Of, d), Origin: p.Of, Created: field.Created(np), Direction: d, Isolates: true, Log: logging,
 			Namespaces: []string{np.Namespace},
 			Subject:    p.sets.Retain(&p.out.refs, p.sets.Subjects([]labelcache.Term{subject})), CNFs: scope,
 		}

@@ -42,7 +42,7 @@ const (
 	KeyUID       = "netloom.io/uid"
 	KeyDirection = "netloom.io/direction"
 	KeyRule      = "netloom.io/rule"
-	KeyAlso      = "netloom.io/also" // further policies and rules that share the row
+	KeyAlso      = "netloom.io/also" // in ACLs of earlier versions: further policies and rules that share the row
 	KeyScope     = "netloom.io/scope"
 	KeyHealth    = "netloom.io/health-check-port"
 )
@@ -81,6 +81,9 @@ func (n Namer) PortGroup(set intent.SetID) string { return n.Symbol("nlpg", stri
 func (n Namer) AddressSet(set intent.SetID, f intent.Families) string {
 	return n.Symbol("nlas", string(set)) + "_" + FamilyName(f)
 }
+
+// Notes returns the name of the address set that has the notes about the ACLs of a set's port group.
+func (n Namer) Notes(set intent.SetID) string { return n.Symbol("nlnotes", string(set)) }
 
 // Meter returns the name of the meter that limits logging to a rate, in lines per second.
 func (n Namer) Meter(rate uint32) string { return n.Symbol("nlmeter", fmt.Sprint(rate)) }

@@ -1,0 +1,102 @@
+package ovn
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	libovsdb "github.com/ovn-kubernetes/libovsdb/ovsdb"
+
+	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/backends/ovn/internal/nb"
+	"github.com/netloom/netloom/pkg/intent"
+)
+
+// Notes are about ACLs that several rules share: which rules, besides the one that the ACL names. Those of a port group are
+// external_ids of an address set without addresses, by the UUID of the ACL: a change of external_ids of an ACL makes ovn-northd compute
+// all logical flows anew, one of an address set does not.
+
+// notesPrefix begins the ID of a row with notes; that of the set follows.
+const notesPrefix = "notes/"
+
+const notesTitle = "rules that share ACLs"
+
+// notes returns the row with the notes of a group, none if it has no shared ACL.
+func (r *renderer) notes(g *group) []*nb.Row {
+	if len(g.also) == 0 {
+		return nil
+	}
+	name := r.names.Notes(g.subject)
+	ids := map[string]string{nb.KeyOwner: r.names.Owner, nb.KeyID: notesPrefix + string(g.subject), nb.KeyTitle: notesTitle}
+	for acl, also := range g.also {
+		ids[acl] = strings.Join(slices.Sorted(maps.Keys(also)), "; ")
+	}
+	return []*nb.Row{{
+		Table: nb.TableAddressSet, UUID: r.notesUUID(g.subject), Name: name, Origin: notesTitle,
+		Fields: backends.Fields{"name": name, nb.ColumnExternalIDs: ids},
+		Sets:   map[string][]string{"addresses": nil},
+	}}
+}
+
+func (r *renderer) notesUUID(subject intent.SetID) string {
+	return r.names.UUID(nb.TableAddressSet, notesPrefix+string(subject))
+}
+
+// noted lists the further rules of ACLs, by UUID: external_ids are those of ACLs and of address sets. Earlier versions wrote
+// the note into the ACL itself.
+type noted map[string][]string
+
+// acl adds what an ACL notes itself.
+func (n noted) acl(uuid string, ids map[string]string) {
+	if also := ids[nb.KeyAlso]; also != "" {
+		n[uuid] = strings.Split(also, "; ")
+	}
+}
+
+// addressSet adds the notes in an address set, if it has any.
+func (n noted) addressSet(ids map[string]string) {
+	if !strings.HasPrefix(ids[nb.KeyID], notesPrefix) {
+		return
+	}
+	for key, also := range ids {
+		if libovsdb.IsValidUUID(key) {
+			n[key] = strings.Split(also, "; ")
+		}
+	}
+}
+
+// notedIn returns the notes in rows.
+func notedIn(rows nb.Rows) noted {
+	out := noted{}
+	for uuid, row := range rows {
+		switch row.Table {
+		case nb.TableACL:
+			out.acl(uuid, row.ExternalIDs())
+		case nb.TableAddressSet:
+			out.addressSet(row.ExternalIDs())
+		}
+	}
+	return out
+}
+
+// keepNotes keeps the notes about ACLs that are kept.
+func (l *lost) keepNotes() {
+	for uuid, h := range l.have {
+		if h.Table != nb.TableAddressSet || !strings.HasPrefix(h.ExternalIDs()[nb.KeyID], notesPrefix) {
+			continue
+		}
+		about := map[string]string{}
+		for key, also := range h.ExternalIDs() {
+			if acl := l.have[key]; acl != nil && l.want[key] == acl {
+				about[key] = also
+			}
+		}
+		switch w := l.want[uuid]; {
+		case len(about) == 0:
+		case w == nil:
+			l.want[uuid] = h
+		default:
+			maps.Copy(w.ExternalIDs(), about)
+		}
+	}
+}
