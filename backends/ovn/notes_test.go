@@ -27,7 +27,8 @@ func TestNotesOfKeptACLs(t *testing.T) {
 		{"no other note is wanted", nb.Rows{}, nb.Rows{"n": notes(map[string]string{kept: "a"})}, map[string]string{kept: "a"}},
 		{
 			"another note is wanted",
-			nb.Rows{"n": notes(map[string]string{"new": "b"})}, nb.Rows{"n": notes(map[string]string{kept: "a", gone: "c"})},
+			nb.Rows{"n": notes(map[string]string{"new": "b"})},
+			nb.Rows{"n": notes(map[string]string{kept: "a", gone: "c"})},
 			map[string]string{kept: "a", "new": "b"},
 		},
 		{"nothing is noted about it", nb.Rows{}, nb.Rows{"n": notes(map[string]string{gone: "c"})}, nil},
