@@ -23,10 +23,14 @@ address.
 
 With --tungsten, start a simulated Tungsten Fabric controller instead, and print its tags and firewall rules.
 
+With --clusters 2, run two clusters with a database each, whose policies select pods of each other by their labels, and change a
+label in one of them.
+
 No root, cluster, OVN or controller is needed.`,
 		Example: `  netloom demo
   netloom demo -f ./policies
-  netloom demo --tungsten --once`,
+  netloom demo --tungsten --once
+  netloom demo --clusters 2`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			log := logrus.New()
@@ -42,11 +46,15 @@ No root, cluster, OVN or controller is needed.`,
 	cmd.Flags().StringVar(&opts.Manifests, "manifests", "", "directory of manifests (default: the examples)")
 	bindDirectory(cmd)
 	cmd.Flags().BoolVar(&opts.Once, "once", false, "print the first state and exit; exit with 1 if a probe has an unexpected result")
+	cmd.Flags().IntVar(&opts.Clusters, "clusters", 1, "number of clusters: 1 or 2")
 	cmd.Flags().BoolVar(&opts.Tungsten, "tungsten", false, "write to a simulated Tungsten Fabric controller instead of a database")
 	cmd.Flags().StringVar(&opts.Listen, "listen", "", "address for health, metrics and debug endpoints (default: none)")
 	cmd.Flags().StringVar(&opts.UIListen, "ui-listen", "127.0.0.1:0", "address for the web page; empty disables it")
 	cmd.Flags().StringSliceVar(&opts.ACLLogs, "acl-log", nil, "log files of ovn-controller that the web page shows connections from")
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "enable the log of the daemon")
+	for _, other := range []string{"manifests", "filename", "tungsten", "listen", "acl-log"} {
+		cmd.MarkFlagsMutuallyExclusive("clusters", other)
+	}
 	return cmd
 }
 

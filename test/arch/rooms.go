@@ -33,6 +33,7 @@ type room struct {
 var rooms = []room{
 	{dir: "cmd/netloom", may: everything},
 	{dir: "examples"},
+	{dir: "deploy/examples/clusters"},
 	{dir: "deploy/examples/sdwan"},
 
 	{dir: "pkg/object", pure: true},

@@ -249,7 +249,7 @@ func (s *show) printBalancers(objects []*api.Object, skips []backends.Skip) {
 
 // printVerdicts answers the probes by the model of the data plane and counts the unexpected results.
 func (s *show) printVerdicts(objects []*api.Object) (wrong int, err error) {
-	probes, err := readProbes(s.dir)
+	probes, err := readProbes(s.dir, probesFile)
 	if err != nil || len(probes) == 0 {
 		return 0, err
 	}

@@ -29,6 +29,7 @@ type Options struct {
 	Listen    string   // address of the HTTP server; "" serves nothing
 	UIListen  string   // address of the web page; "" serves none
 	ACLLogs   []string // logs of ovn-controller that the page shows connections from
+	Clusters  int      // 2 shows two clusters with policies across them; 0 and 1 show one
 	Tungsten  bool     // writes to a simulated Tungsten Fabric controller instead of a database of OVN
 	Color     bool
 
@@ -43,6 +44,13 @@ const patience = 30 * time.Second
 func Run(ctx context.Context, opts Options, w io.Writer, log logrus.FieldLogger) error {
 	if opts.Once {
 		opts.UIListen = "" // there is no time to look
+	}
+	switch opts.Clusters {
+	case 0, 1:
+	case len(clusterNames()):
+		return runClusters(ctx, opts, w, log)
+	default:
+		return fmt.Errorf("--clusters: %d: expected 1 or %d", opts.Clusters, len(clusterNames()))
 	}
 	dir, clean, err := manifests(opts.Manifests)
 	if err != nil {
@@ -133,7 +141,7 @@ func manifests(dir string) (string, func(), error) {
 	if dir != "" {
 		return dir, func() {}, nil
 	}
-	return unpacked("examples", "probes.txt", examples.Files)
+	return unpacked("examples", probesFile, examples.Files)
 }
 
 // unpacked returns a directory of examples: the one in the working directory, recognized by a file in it, or a copy of the

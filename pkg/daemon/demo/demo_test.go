@@ -116,7 +116,7 @@ func TestOnceShowsRowsAndAnswers(t *testing.T) {
 	require.NotContains(t, text, "expected otherwise")
 	require.NotContains(t, text, "\x1b[")
 	require.NotContains(t, text, "Watching.")
-	probes, err := readProbes(copyOfExamples(t))
+	probes, err := readProbes(copyOfExamples(t), probesFile)
 	require.NoError(t, err)
 	require.Len(t, regexp.MustCompile(`\n  (allow |deny  |refuse) `).FindAllString(text, -1), len(probes))
 	left, err := os.ReadDir(os.TempDir())

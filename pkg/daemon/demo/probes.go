@@ -56,9 +56,12 @@ func parseProbe(line string) (probe, error) {
 	}, nil
 }
 
-// readProbes reads the probes of a directory; none if it has no such file.
-func readProbes(dir string) ([]probe, error) {
-	f, err := os.Open(filepath.Join(dir, "probes.txt")) //nolint:gosec // the directory is the user's own
+// probesFile is the name of the file of probes in a directory of examples.
+const probesFile = "probes.txt"
+
+// readProbes reads the probes in a file of a directory; none if it has no such file.
+func readProbes(dir, file string) ([]probe, error) {
+	f, err := os.Open(filepath.Join(dir, file)) //nolint:gosec // the directory is the user's own
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -84,7 +87,7 @@ func readProbes(dir string) ([]probe, error) {
 
 // printProbes runs every probe on the native rows and counts the unexpected results.
 func (s *show) printProbes(rows nbtrace.Rows) (wrong int, err error) {
-	probes, err := readProbes(s.dir)
+	probes, err := readProbes(s.dir, probesFile)
 	if err != nil || len(probes) == 0 {
 		return 0, err
 	}
