@@ -137,6 +137,7 @@ soak: ## Run the random tests for longer (CLUSTERS=3000 ROUNDS=20 FUNCTIONS=20 S
 bench: ## Run the benchmarks, with the raw database as a baseline (BENCH=regexp BENCHTIME=1s)
 	$(GO) test -tags e2e -run '^$$' -bench '$(BENCH)' -benchtime $(BENCHTIME) -benchmem -timeout 60m -p 1 $(BENCH_ROOMS)
 	$(GO) test -count=1 -v -run TestTieredCluster ./test/bench -tiers.pods=10000 -tiers.policies=1000
+	$(GO) test -tags e2e -count=1 -v -timeout 30m -run TestProcessMemory ./test/bench -memory.pods=50000
 
 .PHONY: bench-kube
 bench-kube: $(KUBEAPI) ## Run the benchmarks on a real API server and ovsdb-server (PODS=10000 POLICIES=1000 WATCHES=3000; root, OVN installed)

@@ -25,7 +25,7 @@ import (
 	"github.com/netloom/netloom/test/policygen"
 )
 
-// Sizes of TestProcessMemory. The small defaults only keep it working; docs/operations.md has the published ones.
+// Sizes of TestProcessMemory. `make bench` sets a larger one, and docs/operations.md lists those that were measured.
 var (
 	memoryPods    = flag.Int("memory.pods", 1000, "pods of TestProcessMemory, with a fifth as many policies, at most 1,000")
 	memoryLimit   = flag.String("memory.limit", "off", "GOMEMLIMIT of the process that TestProcessMemory measures")
