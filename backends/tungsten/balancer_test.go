@@ -228,3 +228,27 @@ func reaches(s *intent.Snapshot, f intent.Flow, at netip.AddrPort) bool {
 	}
 	return false
 }
+
+// TestLabelOfAnEndpoint lets the only endpoint of a Service join the set that a policy isolates, and leave it again: nothing about the
+// Service changes.
+func TestLabelOfAnEndpoint(t *testing.T) {
+	state := func(isolated ...int) *backendtest.State {
+		return with(cluster{
+			sets:     map[intent.SetID][]int{"web": isolated, "api": {2}},
+			policies: []intent.Policy{policy("p", intent.Ingress, "web", rule(intent.Allow, "api", tcp(8080, 8080)))},
+		}, balancer("shop", cluster80(8080, 0)))
+	}
+	target, snap := tungstentest.NewTarget(t), state(1).Snapshot()
+	r := newRig(t, target, "a")
+	r.sync(t, state(1), snap)
+	for _, isolated := range [][]int{{0, 1}, {1}} {
+		s := state(isolated...)
+		snap = backendtest.Advance(snap, s)
+		p := r.sync(t, s, snap)
+		require.False(t, p.Full)
+		v := target.Verdict(t, intent.Flow{
+			Src: intent.Party{Key: podKey(3), Addr: netip.MustParseAddr("10.0.1.4")}, Dst: intent.Party{Addr: serviceVIP}, Protocol: intent.TCP, Port: 80,
+		})
+		require.Equal(t, map[netip.AddrPort]bool{netip.MustParseAddrPort("10.0.1.1:8080"): len(isolated) == 1}, v.Backends)
+	}
+}

@@ -131,8 +131,8 @@ func (b *Backend) planChanges(ctx context.Context, plan *backends.Plan, want *in
 		}
 	}
 	plan.Skips = slices.Concat(m.rendering.skips, next.unserved)
-	services := servicesOf(want, nil)
-	if !only || !m.rendering.balanced.stays(services, changes) {
+	services, same := m.rendering.balanced.next(want, changes)
+	if !only || !same {
 		next.rendering = render(b.names, want, b.refused, nil)
 		next.objects, next.tags = next.rendering.objects, next.rendering.members()
 		plan.Skips = slices.Concat(next.rendering.skips, next.unserved)

@@ -194,3 +194,25 @@ func TestUnavailableServicesStay(t *testing.T) {
 	r.sync(t, without, without.Snapshot())
 	require.Zero(t, listeners(t, target))
 }
+
+// TestRowsOfAService checks that the objects of a load balancer lead back to the Service.
+func TestRowsOfAService(t *testing.T) {
+	s := with(cluster{}, balancer("shop", cluster80(8080, 0)))
+	target := tungstentest.NewTarget(t)
+	r := newRig(t, target, "a")
+	r.sync(t, s, s.Snapshot())
+	rows, err := r.backend.ReadRows(t.Context(), object.Ref{Kind: "Service", Namespace: "red", Name: "shop"})
+	require.NoError(t, err)
+	var text []string
+	for _, row := range rows {
+		text = append(text, row.Table+" "+row.Text)
+	}
+	require.Equal(t, []string{
+		"loadbalancer 10.96.0.10", "loadbalancer-listener TCP 80",
+		"loadbalancer-member port 8080 of interface " + tungstentest.PortUUID(podKey(0)), "loadbalancer-pool ROUND_ROBIN",
+	}, text)
+	trails, err := r.backend.Trails(t.Context(), "netloom.a.vip.10.96.0.10")
+	require.NoError(t, err)
+	require.Len(t, trails, 1)
+	require.Contains(t, trails[0].Origins[0], "Service/red/shop")
+}

@@ -17,10 +17,15 @@ import (
 // shortestUUID is how many leading characters of a UUID are needed to identify an object.
 const shortestUUID = 8
 
-// readAll reads all objects of the kinds that the backend writes, of any owner of netloom's.
+// readAll reads all objects of the kinds that the backend writes, of any owner of netloom's. It leaves out the interfaces and addresses
+// of load balancers, whose lists contain those of all pods.
 func (b *Backend) readAll(ctx context.Context) (map[string]*tungsten.Object, error) {
 	out := map[string]*tungsten.Object{}
-	for _, kind := range kinds() {
+	read := kinds()
+	if b.network != nil {
+		read = append(read, tungsten.KindLoadBalancer, tungsten.KindListener, tungsten.KindPool, tungsten.KindMember)
+	}
+	for _, kind := range read {
 		all, err := b.api.List(ctx, kind, tungsten.Query{Detail: true})
 		if err != nil {
 			return nil, unreachable(err)
@@ -74,7 +79,7 @@ func originsOf(o *tungsten.Object, all map[string]*tungsten.Object) []string {
 	found := map[string]bool{}
 	for _, rule := range all {
 		if of := rule.Annotations.Get(annotationOrigin); of != "" && (rule == o || refersTo(rule, o)) {
-			found[of+" "+rule.Annotations.Get(annotationRule)] = true
+			found[strings.TrimSpace(of+" "+rule.Annotations.Get(annotationRule))] = true
 		}
 	}
 	return slices.Sorted(maps.Keys(found))
@@ -107,6 +112,9 @@ func (b *Backend) ReadRows(ctx context.Context, of object.Ref) ([]backends.Row, 
 				Action: o.ActionList.SimpleAction,
 			})
 		}
+		if _, balances := balancerName(o); balances && o.Annotations.Get(annotationOrigin) == of.Path() && b.names.owns(o) {
+			rows = append(rows, backends.Row{Table: string(o.Kind), Name: o.Name(), UUID: o.UUID, Text: balancingText(o)})
+		}
 	}
 	for _, o := range all {
 		if slices.ContainsFunc(rules, func(r *tungsten.Object) bool { return refersTo(r, o) }) {
@@ -118,6 +126,22 @@ func (b *Backend) ReadRows(ctx context.Context, of object.Ref) ([]backends.Row, 
 			strings.Compare(a.Name, b.Name))
 	})
 	return rows, nil
+}
+
+// balancingText describes an object of a load balancer.
+func balancingText(o *tungsten.Object) string {
+	switch {
+	case o.LoadBalancerProperties != nil:
+		return o.LoadBalancerProperties.VIPAddress
+	case o.ListenerProperties != nil:
+		return fmt.Sprintf("%s %d", o.ListenerProperties.Protocol, o.ListenerProperties.ProtocolPort)
+	case o.PoolProperties != nil:
+		return o.PoolProperties.Method
+	case o.MemberProperties != nil:
+		return fmt.Sprintf("port %d of interface %s", o.MemberProperties.ProtocolPort, o.Annotations.Get(memberInterface))
+	default:
+		return ""
+	}
 }
 
 // textOf describes what a rule matches, by the names of what it refers to.

@@ -183,6 +183,19 @@ func (c coverage) within(o coverage) coverage {
 	return coverage{all: both(c.all, o.all), some: both(c.some, o.some)}
 }
 
+// next returns the VIPs of a later snapshot, and whether rules for VIPs are the same.
+func (s *services) next(want *intent.Snapshot, changes []intent.Change) (next *services, same bool) {
+	if !slices.ContainsFunc(changes, func(c intent.Change) bool {
+		return len(c.LoadBalancers) > 0 || slices.ContainsFunc(c.Members, func(d intent.SetDelta) bool { return s.concerns(d.Joined) || s.concerns(d.Left) })
+	}) {
+		still := *s
+		still.want = want
+		return &still, true
+	}
+	next = servicesOf(want, nil)
+	return next, s.stays(next, changes)
+}
+
 // stays reports whether rules for VIPs are the same with next, after changes of members.
 func (s *services) stays(next *services, changes []intent.Change) bool {
 	if !slices.EqualFunc(s.vips, next.vips, func(a, b *vip) bool {
