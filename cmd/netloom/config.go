@@ -2,6 +2,8 @@ package main
 
 import (
 	"cmp"
+	"context"
+	"fmt"
 	"os"
 
 	"github.com/sirupsen/logrus"
@@ -12,6 +14,7 @@ import (
 	"github.com/netloom/netloom/pkg/controller/sdwan"
 	"github.com/netloom/netloom/pkg/daemon"
 	"github.com/netloom/netloom/pkg/election"
+	"github.com/netloom/netloom/pkg/gateway"
 	"github.com/netloom/netloom/pkg/reconcile"
 	"github.com/netloom/netloom/pkg/serving"
 	"github.com/netloom/netloom/pkg/source"
@@ -89,6 +92,19 @@ func optionsOf(cfg *configuration) daemon.Options {
 			LeaseDuration: cfg.Leader.LeaseDuration, RenewDeadline: cfg.Leader.RenewDeadline, RetryPeriod: cfg.Leader.RetryPeriod,
 		},
 	}
+}
+
+// connectUpstream has the daemon use the API servers of an UpstreamCluster, if one is set, until disconnect is called.
+func connectUpstream(ctx context.Context, cfg *configuration, opts *daemon.Options, log logrus.FieldLogger) (disconnect func(), err error) {
+	if cfg.UpstreamCluster == "" {
+		return func() {}, nil
+	}
+	client, err := gateway.NewClient(context.WithoutCancel(ctx), cfg.UpstreamCluster, log)
+	if err != nil {
+		return nil, fmt.Errorf("upstream-cluster: %w", err)
+	}
+	opts.Transport = client
+	return client.Close, nil
 }
 
 // peersOf converts the settings of other clusters to options of the daemon.

@@ -136,6 +136,12 @@ func readOnce(
 		if opts.Source, err = offline.Source(files, opts.Read); err != nil {
 			return nil, nil, err
 		}
+	case cfg.UpstreamCluster != "":
+		disconnect, err := connectUpstream(cmd.Context(), cfg, &opts, log)
+		if err != nil {
+			return nil, nil, err
+		}
+		defer disconnect()
 	case opts.Manifests == "" && opts.Kubeconfig == "":
 		opts.Kubeconfig = defaultKubeconfig()
 	}

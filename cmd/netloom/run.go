@@ -60,7 +60,13 @@ Settings come from flags, NETLOOM_… environment variables and a file; docs/con
 func runDaemon(cmd *cobra.Command, cfg *configuration) error {
 	log := newLog(cmd, cfg.Config)
 	limitMemory(log, memlimit.FromCgroup)
-	d, err := daemon.New(optionsOf(cfg), log)
+	opts := optionsOf(cfg)
+	disconnect, err := connectUpstream(cmd.Context(), cfg, &opts, log)
+	if err != nil {
+		return err
+	}
+	defer disconnect()
+	d, err := daemon.New(opts, log)
 	if err != nil {
 		return err
 	}

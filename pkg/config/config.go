@@ -35,14 +35,16 @@ type Config struct {
 	// MaxManifestSize is the limit on a file of Manifests, in bytes.
 	MaxManifestSize int64
 
-	Kubeconfig   string // "" is the cluster that the process runs in
-	KubeContext  string // "" is the file's current context
-	Services     bool   // whether services are read, with their endpoints
-	EndpointsAPI EndpointsAPI
-	Cluster      string // "" means the only one
-	Owner        string
-	Peers        Peers
-	ZoneNode     string // whose pods are subjects; "" means every node
+	// UpstreamCluster is a directory that describes the API servers to use in place of a kubeconfig; "" is none.
+	UpstreamCluster string
+	Kubeconfig      string // "" is the cluster that the process runs in
+	KubeContext     string // "" is the file's current context
+	Services        bool   // whether services are read, with their endpoints
+	EndpointsAPI    EndpointsAPI
+	Cluster         string // "" means the only one
+	Owner           string
+	Peers           Peers
+	ZoneNode        string // whose pods are subjects; "" means every node
 
 	Families intent.Families // zero uses those of the pods
 

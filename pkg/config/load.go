@@ -190,9 +190,11 @@ func (c *Config) backendContradictions(backends []setting.Group, fault func(key,
 // kubeContradictions checks the settings that select the cluster.
 func (c *Config) kubeContradictions(bad map[string]bool) []error {
 	var faults []error
-	for _, key := range []string{"kubeconfig", "kube-context"} {
+	for _, key := range []string{"kubeconfig", "kube-context", "upstream-cluster"} {
 		switch {
 		case bad[key]:
+		case key != "upstream-cluster" && c.UpstreamCluster != "" && c.origins[key].Kind != FromDefault:
+			faults = append(faults, &Fault{key, c.origins[key], "cannot be combined with upstream-cluster (" + c.origins["upstream-cluster"].String() + ")"})
 		case c.Manifests != "" && c.origins[key].Kind != FromDefault:
 			faults = append(faults, &Fault{key, c.origins[key], "cannot be combined with manifests (" + c.origins["manifests"].String() + ")"})
 		case c.Manifests == "" && key == "kube-context" && c.KubeContext != "" && c.Kubeconfig == "":

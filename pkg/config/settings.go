@@ -32,6 +32,8 @@ func (c *Config) sourceSettings() []setting.Setting {
 			&c.Kubeconfig),
 		setting.Text("kube-context", "", "context of the kubeconfig file; default: the current context",
 			&c.KubeContext),
+		setting.Text("upstream-cluster", "", "directory with an UpstreamCluster in a file, whose API servers are used in turn in place of a kubeconfig, with its credentials and limits; see docs/gateway.md",
+			&c.UpstreamCluster),
 		setting.Bool("services", "true", "read Services and their endpoints; false ignores them and needs no permission to read them",
 			&c.Services),
 		setting.Choice("endpoints-api", string(EndpointsAuto), "kind of object from which endpoints of Services are read, EndpointSlice or Endpoints; "+

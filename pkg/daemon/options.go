@@ -1,6 +1,8 @@
 package daemon
 
 import (
+	"net/http"
+
 	"github.com/netloom/netloom/backends/builtin"
 	"github.com/netloom/netloom/pkg/controller/sdwan"
 	"github.com/netloom/netloom/pkg/election"
@@ -16,8 +18,10 @@ import (
 
 // Options configures what a daemon reads, writes and serves.
 type Options struct {
-	Source      source.Source  // what to read; nil is what the next six select
-	Manifests   string         // directory of manifests; "" reads from Kubernetes
+	Source    source.Source // what to read; nil is what the following select
+	Manifests string        // directory of manifests; "" reads from Kubernetes
+	// Transport reaches Kubernetes with credentials of its own; nil is by the next four.
+	Transport   http.RoundTripper
 	Kubeconfig  string         // "" is the cluster that the process runs in
 	KubeContext string         // "" is the current context
 	As          string         // user to act as; "" is that of the context
@@ -66,5 +70,5 @@ func (o *Options) translation() translator.Options {
 
 // login is how to connect to the Kubernetes API.
 func (o *Options) login() kube.Login {
-	return kube.Login{Kubeconfig: o.Kubeconfig, Context: o.KubeContext, As: o.As, AsGroups: o.AsGroups}
+	return kube.Login{Transport: o.Transport, Kubeconfig: o.Kubeconfig, Context: o.KubeContext, As: o.As, AsGroups: o.AsGroups}
 }

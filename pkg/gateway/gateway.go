@@ -63,13 +63,18 @@ func New(ctx context.Context, opts Options) *Gateway {
 	opts.Timeouts.Body = cmp.Or(opts.Timeouts.Body, time.Minute)
 	g := &Gateway{
 		opts: opts, metrics: newMetrics(),
-		infos: &request.RequestInfoFactory{APIPrefixes: sets.NewString("api", "apis"), GrouplessAPIPrefixes: sets.NewString("api")},
+		infos: requestInfos(),
 	}
 	g.set = newSet(func(name string) (*tenant, error) { return g.newTenant(ctx, name) })
 	if opts.Registerer != nil {
 		opts.Registerer.MustRegister(g.metrics, &collector{g.set})
 	}
 	return g
+}
+
+// requestInfos reads what a request is about from its path.
+func requestInfos() *request.RequestInfoFactory {
+	return &request.RequestInfoFactory{APIPrefixes: sets.NewString("api", "apis"), GrouplessAPIPrefixes: sets.NewString("api")}
 }
 
 // Clusters is the set of clusters that are served.

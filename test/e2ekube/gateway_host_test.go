@@ -3,8 +3,11 @@
 package e2ekube_test
 
 import (
+	"net/http"
 	"os"
+	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -67,6 +70,30 @@ func testHostCluster(t *testing.T, g *gatewayRig) {
 	})
 	_, err = clusters.Patch(t.Context(), "b.example", types.MergePatchType, []byte(`{"spec":{"servers":[]}}`), metav1.PatchOptions{})
 	require.True(t, apierrors.IsInvalid(err), "faults that the schema knows are rejected: %v", err)
+}
+
+// testOwnRequests runs netloom with the API servers of an UpstreamCluster in place of a kubeconfig.
+func testOwnRequests(t *testing.T, g *gatewayRig) {
+	program, err := buildOnce()
+	require.NoError(t, err)
+	dir, listen := t.TempDir(), freeAddress(t)
+	text, err := os.ReadFile(g.file("b.example"))
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "cluster.yaml"), text, 0o600))
+	p := ovnlab.Spawn(t, filepath.Join(t.TempDir(), "netloom.log"), os.Environ(), program, "run", "--upstream-cluster", dir,
+		"--ovn-nb=embedded", "--debug-listen=", "--listen", listen)
+	ready := func() bool {
+		response, err := http.Get("http://" + listen + "/readyz") //nolint:noctx // it is on loopback
+		if err != nil {
+			return false
+		}
+		_ = response.Body.Close()
+		return response.StatusCode == http.StatusOK
+	}
+	ovnlab.Eventually(t, patience, "netloom has read the cluster: "+p.Tail(5), ready)
+	require.NoError(t, p.Signal(syscall.SIGTERM))
+	<-p.Exited()
+	require.Zero(t, p.ExitCode(), p.Tail(30))
 }
 
 // once sends one request, and does not repeat it.

@@ -276,5 +276,6 @@ func TestGateway(t *testing.T) {
 		require.Zero(t, g.process.ExitCode(), g.process.Tail(30))
 	})
 	t.Run("another gateway shares watches", func(t *testing.T) { testSharedWatches(t, g, web) })
+	t.Run("netloom uses an UpstreamCluster itself", func(t *testing.T) { testOwnRequests(t, g) })
 	t.Run("another gateway reads a host cluster", func(t *testing.T) { testHostCluster(t, g) })
 }

@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"context"
 	"sync/atomic"
 
 	"golang.org/x/time/rate"
@@ -14,13 +15,14 @@ type Limiter struct {
 	inflight atomic.Int64
 	bucket   *rate.Limiter // nil if the rate is not limited
 	refusals refusals
+	freed    chan struct{} // wakes one of the requests that wait for a place
 }
 
 // New returns the limiter of a schema.
 func New(schema *v1alpha1.FlowControlSchema) *Limiter {
 	switch {
 	case schema.MaxRequestsInflight != nil:
-		l := &Limiter{}
+		l := &Limiter{freed: make(chan struct{}, 1)}
 		l.max.Store(int64(schema.MaxRequestsInflight.Max))
 		return l
 	case schema.TokenBucket != nil:
@@ -38,6 +40,7 @@ func (l *Limiter) Update(schema *v1alpha1.FlowControlSchema) bool {
 		return schema.MaxRequestsInflight == nil && schema.TokenBucket == nil
 	case schema.MaxRequestsInflight != nil && l.bucket == nil:
 		l.max.Store(int64(schema.MaxRequestsInflight.Max))
+		l.wake()
 		return true
 	case schema.TokenBucket != nil && l.bucket != nil:
 		l.bucket.SetLimit(rate.Limit(schema.TokenBucket.QPS))
@@ -62,9 +65,39 @@ func (l *Limiter) Admit(longRunning bool) (release func(), ok bool) {
 			l.inflight.Add(-1)
 			return nil, false
 		}
-		return func() { l.inflight.Add(-1) }, true
+		return func() {
+			l.inflight.Add(-1)
+			l.wake()
+		}, true
 	}
 	return func() {}, true
+}
+
+// Wait waits until Admit would admit the request. If it returns no error, release must be called once the request has ended.
+func (l *Limiter) Wait(ctx context.Context, longRunning bool) (release func(), err error) {
+	if l != nil && l.bucket != nil {
+		return func() {}, l.bucket.Wait(ctx)
+	}
+	for {
+		if release, ok := l.Admit(longRunning); ok {
+			if l != nil {
+				l.wake() // there may be room for another
+			}
+			return release, nil
+		}
+		select {
+		case <-l.freed:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+func (l *Limiter) wake() {
+	select {
+	case l.freed <- struct{}{}:
+	default:
+	}
 }
 
 // Inflight returns how many requests are in progress, if their number is limited.

@@ -1,6 +1,7 @@
 package flow_test
 
 import (
+	"context"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -135,4 +136,54 @@ func TestRefusedClientsReturnSpread(t *testing.T) {
 		require.LessOrEqual(t, l.RetryAfter(), 3, "a single client does not wait for long")
 		require.LessOrEqual(t, flow.New(exempt).RetryAfter(), 3)
 	})
+}
+
+func TestRequestsWaitForAPlace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := flow.New(inflight(1))
+		first, err := l.Wait(t.Context(), false)
+		require.NoError(t, err)
+		admitted := make(chan func(), 3)
+		for range 3 {
+			go func() {
+				release, err := l.Wait(t.Context(), false)
+				if err == nil {
+					admitted <- release
+				}
+			}()
+		}
+		synctest.Wait()
+		require.Empty(t, admitted)
+		first()
+		synctest.Wait()
+		require.Len(t, admitted, 1)
+		require.True(t, l.Update(inflight(3)))
+		synctest.Wait()
+		require.Len(t, admitted, 3, "each wakes the next")
+		for range 3 {
+			(<-admitted)()
+		}
+		require.Zero(t, l.Inflight())
+	})
+	synctest.Test(t, func(t *testing.T) {
+		l := flow.New(bucket(10, 10))
+		began := time.Now()
+		for range 30 {
+			_, err := l.Wait(t.Context(), false)
+			require.NoError(t, err)
+		}
+		require.InDelta(t, 2, time.Since(began).Seconds(), 0.01)
+	})
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	l := flow.New(inflight(1))
+	_, err := l.Wait(ended, false)
+	require.NoError(t, err)
+	_, err = l.Wait(ended, false)
+	require.ErrorIs(t, err, context.Canceled)
+	_, err = l.Wait(ended, true)
+	require.NoError(t, err, "watches do not count")
+	var none *flow.Limiter
+	_, err = none.Wait(ended, false)
+	require.NoError(t, err)
 }

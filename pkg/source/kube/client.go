@@ -19,8 +19,9 @@ const (
 
 // Login is an API, and as whom to use it.
 type Login struct {
-	Kubeconfig string // file; "" is the cluster that the process runs in
-	Context    string // of the file; "" is the current one
+	Transport  http.RoundTripper // reaches it, with credentials and limits of its own; nil is by the fields that follow
+	Kubeconfig string            // file; "" is the cluster that the process runs in
+	Context    string            // of the file; "" is the current one
 	// As is the user to act as, and AsGroups its groups: the user of the context needs permission to impersonate them. "" is that user.
 	As       string
 	AsGroups []string
@@ -41,6 +42,9 @@ func Client(login Login) (kubernetes.Interface, error) {
 
 // Config returns the configuration of Client, for other clients of the same API.
 func Config(login Login) (*rest.Config, error) {
+	if login.Transport != nil {
+		return Through(login.Transport), nil
+	}
 	config, err := loadConfig(login.Kubeconfig, login.Context)
 	if err != nil {
 		return nil, err

@@ -1,0 +1,129 @@
+package gateway_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	logtest "github.com/sirupsen/logrus/hooks/test"
+	"github.com/stretchr/testify/require"
+
+	"github.com/netloom/netloom/pkg/apis/proxy/v1alpha1"
+	"github.com/netloom/netloom/pkg/gateway"
+)
+
+// describe writes an object to the file of a directory.
+func describe(t *testing.T, dir string, o *v1alpha1.UpstreamCluster) {
+	t.Helper()
+	o.APIVersion, o.Kind = v1alpha1.GroupVersion.String(), v1alpha1.KindUpstreamCluster
+	raw, err := json.Marshal(o)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "cluster.json"), raw, 0o600))
+}
+
+// newClient returns a client of the API servers that the files of a directory describe.
+func newClient(t *testing.T, dir string) *gateway.Client {
+	t.Helper()
+	log, _ := logtest.NewNullLogger()
+	c, err := gateway.NewClient(t.Context(), dir, log)
+	require.NoError(t, err)
+	t.Cleanup(c.Close)
+	return c
+}
+
+// through sends a request, and returns its open response.
+func through(ctx context.Context, c *gateway.Client, path string) (*http.Response, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://upstream"+path, http.NoBody)
+	if err != nil {
+		return nil, err
+	}
+	return c.RoundTrip(r)
+}
+
+// finish sends a request, and closes its response.
+func finish(ctx context.Context, c *gateway.Client, path string) error {
+	response, err := through(ctx, c, path)
+	if err != nil {
+		return err
+	}
+	return response.Body.Close()
+}
+
+func TestOwnRequestsUseAllAPIServers(t *testing.T) {
+	ca, dir := newAuthority(t), t.TempDir()
+	a, b := newAPIServer(t, ca), newAPIServer(t, ca)
+	o := cluster("a.example", ca, a, b)
+	describe(t, dir, o)
+	c := newClient(t, dir)
+	ok := func() bool {
+		response, err := through(t.Context(), c, "/api/v1/pods")
+		if err != nil {
+			return false
+		}
+		_, err = io.Copy(io.Discard, response.Body)
+		return err == nil && response.Body.Close() == nil && response.StatusCode == http.StatusOK
+	}
+	require.Eventually(t, func() bool { return ok() && a.total() > 0 && b.total() > 0 }, 20*time.Second, time.Millisecond, "both take turns once both are ready")
+	require.Equal(t, []string{"Bearer gateway"}, a.request().Header["Authorization"])
+
+	a.CloseClientConnections()
+	a.Close()
+	// What a server got before it died is not repeated.
+	require.Eventually(t, func() bool {
+		for range 10 {
+			if !ok() {
+				return false
+			}
+		}
+		return true
+	}, 20*time.Second, time.Millisecond, "then the other serves all")
+
+	b.change(func() { b.token = "new" })
+	o = o.DeepCopy()
+	o.Spec.ClientConfig.BearerToken = "new"
+	describe(t, dir, o)
+	require.Eventually(t, ok, 20*time.Second, 10*time.Millisecond, "a new token is read from the file")
+	require.NoError(t, os.Remove(filepath.Join(dir, "cluster.json")))
+	require.True(t, ok(), "the last version stays in force")
+}
+
+func TestOwnRequestsAreLimited(t *testing.T) {
+	ca, dir := newAuthority(t), t.TempDir()
+	server := newAPIServer(t, ca)
+	o := cluster("a.example", ca, server)
+	o.Spec.FlowControl.FlowControlSchemas = []v1alpha1.FlowControlSchema{{Name: "one", MaxRequestsInflight: &v1alpha1.MaxRequestsInflight{Max: 1}}}
+	o.Spec.DispatchPolicies = []v1alpha1.DispatchPolicy{{
+		FlowControlSchemaName: "one", Rules: []v1alpha1.DispatchPolicyRule{{Verbs: []string{"list", "watch"}, APIGroups: []string{""}, Resources: []string{"pods"}}},
+	}}
+	describe(t, dir, o)
+	c := newClient(t, dir)
+	first, err := through(t.Context(), c, "/api/v1/pods")
+	require.NoError(t, err)
+	watch, err := through(t.Context(), c, "/api/v1/pods?watch=true")
+	require.NoError(t, err, "watches do not count")
+	second := make(chan error, 1)
+	go func() { second <- finish(t.Context(), c, "/api/v1/pods") }()
+	require.Empty(t, second)
+	require.Equal(t, 2, server.total(), "the second list waits for the first")
+	require.NoError(t, first.Body.Close())
+	require.NoError(t, <-second)
+	require.NoError(t, watch.Body.Close())
+	require.ErrorContains(t, finish(t.Context(), c, "/api/v1/services"), "no dispatch policy of cluster a.example matches list /api/v1/services")
+}
+
+func TestAClientNeedsOneCluster(t *testing.T) {
+	ca, dir := newAuthority(t), t.TempDir()
+	log, _ := logtest.NewNullLogger()
+	_, err := gateway.NewClient(t.Context(), dir, log)
+	require.ErrorContains(t, err, "there are 0 UpstreamClusters, not one")
+	o := cluster("a.example", ca, newAPIServer(t, ca))
+	o.Spec.Servers[0].Endpoint = "ftp://a"
+	describe(t, dir, o)
+	_, err = gateway.NewClient(t.Context(), dir, log)
+	require.ErrorContains(t, err, "spec.servers[0].endpoint")
+}
