@@ -17,11 +17,15 @@ type Change struct {
 // different traffic passes, in the order of the classes. Pairs of places outside are skipped.
 func Impact(before, after *intent.Snapshot, places []Place) []Change {
 	classes := Classify(places, before, after)
+	sends, receives := make([]bool, len(classes)), make([]bool, len(classes)) // differently, whatever the other end
+	for i, c := range classes {
+		moved := c.moved()
+		sends[i], receives[i] = moved || c.differs(intent.Egress), moved || c.differs(intent.Ingress)
+	}
 	var out []Change
-	for _, from := range classes {
-		for _, to := range classes {
-			if from.Family != to.Family || from.outside() && to.outside() || from == to && len(from.Places) == 1 ||
-				!from.differs(intent.Egress) && !to.differs(intent.Ingress) && !from.moved() && !to.moved() {
+	for i, from := range classes {
+		for j, to := range classes {
+			if !sends[i] && !receives[j] || from.Family != to.Family || from.outside() && to.outside() || from == to && len(from.Places) == 1 {
 				continue
 			}
 			was, now := from.Traffic(0, to), from.Traffic(1, to)

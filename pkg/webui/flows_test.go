@@ -13,6 +13,7 @@ import (
 
 	"github.com/netloom/netloom/pkg/observe"
 	"github.com/netloom/netloom/pkg/webui"
+	"github.com/netloom/netloom/test/policygen"
 )
 
 // logged is a flow that was seen a number of times.
@@ -146,4 +147,15 @@ func TestWhatIfTakesOnlyShortTextsOfThePage(t *testing.T) {
 	}
 	require.Equal(t, http.StatusNotFound, s.post(t, "/api/v1/what-if?policy=NetworkPolicy/shop/none", "", "Content-Type", "application/yaml").Code)
 	require.Equal(t, http.StatusServiceUnavailable, serve(&source{}).post(t, "/api/v1/what-if", "a", "Content-Type", "application/yaml").Code)
+}
+
+// TestALargeClusterIsNotComparedWhileSomebodyWaits asks about more pods than two states are compared for.
+func TestALargeClusterIsNotComparedWhileSomebodyWaits(t *testing.T) {
+	source := clusterOf(t, policygen.Workload(2100))
+	s := serve(source)
+	policy := source.state.Objects.Policies[0]
+	w := s.post(t, "/api/v1/what-if?policy=NetworkPolicy/"+policy.Namespace+"/"+policy.Name, "", "Content-Type", "application/yaml")
+	require.Equal(t, http.StatusBadRequest, w.Code)
+	require.Contains(t, w.Body.String(), "2100 pods are more than the limit of 2000")
+	require.Equal(t, http.StatusBadRequest, s.get(t, "/api/v1/suggest?from=ns-00/*&to=ns-01/*&port=80").Code)
 }

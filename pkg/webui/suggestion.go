@@ -32,6 +32,9 @@ func (h *Handler) suggestion(r *http.Request, b *board) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := b.comparable(); err != nil {
+		return nil, err
+	}
 	wanted, err := b.inventory().Connections(question, query.Where{})
 	if err != nil {
 		return nil, err
@@ -54,6 +57,17 @@ func (h *Handler) suggestion(r *http.Request, b *board) (any, error) {
 		out.Manifest, err = suggest.Manifest(s.Policies)
 	}
 	return out, err
+}
+
+// maxCompared is for how many pods states are compared on request. The cost grows with the pairs of pods.
+const maxCompared = 2000
+
+// comparable fails if the state is too large to be compared with another while somebody waits.
+func (b *board) comparable() error {
+	if n := b.state.View.EndpointCount(); n > maxCompared {
+		return fmt.Errorf("%d pods are more than the limit of %d for a comparison here: use netloom impact or netloom suggest", n, maxCompared)
+	}
+	return nil
 }
 
 // edited is the state of a board with edited policies.

@@ -121,6 +121,9 @@ func (h *Handler) compare(b *board, policy string, text []byte) (*WhatIf, error)
 	if len(edit.Problems) > 0 || len(edit.Put)+len(edit.Removed) == 0 {
 		return out, nil // there is nothing to compare with
 	}
+	if err := b.comparable(); err != nil {
+		return nil, err
+	}
 	after, err := h.edited(b, edit)
 	if err != nil {
 		return nil, err
