@@ -40,6 +40,7 @@ func runsUntil() map[string]string {
 		"netloom gateway --kubeconfig":                `"msg":"serving clusters"`,
 		"netloom demo\n":                              "Watching.",
 		"netloom demo -f":                             "Watching.",
+		"netloom demo --clusters 2\n":                 "Watching.",
 		"netloom observe -f policies":                 "denied",
 		"netloom verify --ovn-nb unix:/var/run/ovn/ovnnb_db.sock --watch": "agree",
 	}
