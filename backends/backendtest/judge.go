@@ -131,17 +131,35 @@ func excused(s *intent.Snapshot, egress, ingress intent.Decision, skipped map[st
 	return false
 }
 
-// between checks that the target, on its way from one snapshot to the next, allows nothing that both deny and denies
-// nothing that both allow. With mayDrop, or for what a skip names, it may deny more.
-func between(
-	t *testing.T, target Target, before, after *intent.Snapshot, skips []backends.Skip, flows []intent.Flow, mayDrop bool,
-) {
+// transition is the way of a target from one snapshot to the next. Between two writes of many, the verdicts of both are the same.
+type transition struct {
+	before, after *intent.Snapshot
+	verdicts      map[intent.Flow][2]intent.Verdict
+}
+
+func newTransition(before, after *intent.Snapshot) *transition {
+	return &transition{before: before, after: after, verdicts: map[intent.Flow][2]intent.Verdict{}}
+}
+
+func (x *transition) evaluate(f intent.Flow) (was, will intent.Verdict) {
+	v, ok := x.verdicts[f]
+	if !ok {
+		v = [2]intent.Verdict{x.before.Evaluate(f), x.after.Evaluate(f)}
+		x.verdicts[f] = v
+	}
+	return v[0], v[1]
+}
+
+// between checks that the target, during a transition, allows nothing that both snapshots deny and denies nothing that both allow.
+// With mayDrop, or for what a skip names, it may deny more.
+func between(t *testing.T, target Target, x *transition, skips []backends.Skip, flows []intent.Flow, mayDrop bool) {
 	t.Helper()
 	skipped := skippedBy(skips)
 	var w misjudged
 	for _, f := range flows {
 		f = anonymous(target, f)
-		was, will, native := before.Evaluate(f), after.Evaluate(f), target.Verdict(t, f)
+		was, will := x.evaluate(f)
+		native := target.Verdict(t, f)
 		if was.Balanced != nil || will.Balanced != nil {
 			betweenBalanced(&w, f, was, will, native, skipped, mayDrop)
 			continue
@@ -149,8 +167,8 @@ func between(
 		if was.Allowed != will.Allowed || native.Allowed == was.Allowed {
 			continue
 		}
-		if lax := was.Allowed && (mayDrop || excused(before, was.Egress, was.Ingress, skipped) ||
-			excused(after, will.Egress, will.Ingress, skipped)); !lax {
+		if lax := was.Allowed && (mayDrop || excused(x.before, was.Egress, was.Ingress, skipped) ||
+			excused(x.after, will.Egress, will.Ingress, skipped)); !lax {
 			w.add(f, "rows say %v, both states %v", native, was.Allowed)
 		}
 	}

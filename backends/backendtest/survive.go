@@ -162,7 +162,7 @@ func (c *contract) failsAt(
 		return false
 	}
 	require.Empty(t, target.Dangling(t), "after write %d failed", k)
-	between(t, target, was, will, l.skips, c.some(c.probes(before, after), k), mayDrop)
+	between(t, target, newTransition(was, will), l.skips, c.some(c.probes(before, after), k), mayDrop)
 	switch (k + len(after.Policies)) % 3 { // how it continues
 	case 0: // a loop that assumes the target is as after the last success: refused or correct
 	case 1: // one that reads back

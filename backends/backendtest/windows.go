@@ -52,11 +52,11 @@ func (c *contract) cross(t *testing.T, l *loop, was *intent.Snapshot, before, af
 	if c.stepwise {
 		flows = slices.DeleteFunc(flows, func(f intent.Flow) bool { return before.moved(f) || after.moved(f) })
 	}
-	mayDrop := l.mayDrop(p)
+	mayDrop, transition := l.mayDrop(p), newTransition(was, will)
 	for i, part := range groups(p) {
 		require.NoError(t, l.backend.Apply(t.Context(), part))
 		require.Empty(t, l.target.Dangling(t), "after group %d", i)
-		between(t, l.target, was, will, l.skips, c.some(flows, i), mayDrop)
+		between(t, l.target, transition, l.skips, c.some(flows, i), mayDrop)
 	}
 	judge(t, l.target, will, l.skips, c.probes(after))
 	l.reached = 0 // to a backend, part of a plan may look like a plan that failed
