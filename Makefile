@@ -30,7 +30,7 @@ WATCHES    ?= 3000
 
 # What starts goroutines, or is called from several: the others have nothing to race with.
 RACE_ROOMS  := ./labelcache/... ./backends/memory/... ./backends/ovn/... ./test/cnf/... \
-	$$($(GO) list ./pkg/... | grep -vE '/pkg/(apis/.*|config|intent|object|ovsdb/nbtrace|query|reach|report|status|version)$$')
+	$$($(GO) list ./pkg/... | grep -vE '/pkg/(apis/.*|audit|cause|config|draft|gateway/dispatch|intent|lint|manifest/.*|object|ovsdb/(nbtrace|schema)|precedence|query|reach|report|setting|status|suggest|tungsten/vrouter|verify|version)$$')
 # The longest of their tests in which one goroutine at a time does anything.
 RACE_SKIP   := ^(TestEveryRoadOfLoadBalancersEndsAlike|TestLargePlan|TestManyServicesChangeTheirRows|TestOwnChangesCauseNoReadBack|TestEveryKindGoesRoundTrip|TestPlantedSecretsComeOutNowhere)$$
 # The client's floor needs a server; the benchmarks of test/bench say themselves when there is none.
