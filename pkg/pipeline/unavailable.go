@@ -12,7 +12,7 @@ import (
 // have one.
 func AreaOf(kind string) intent.Areas {
 	switch {
-	case kind == object.KindService, kind == object.KindEndpointSlice:
+	case kind == object.KindService, kind == object.KindServiceImport, kind == object.KindEndpointSlice:
 		return intent.AreaBalancers
 	case source.IsSDWAN(kind):
 		return intent.AreaDevices

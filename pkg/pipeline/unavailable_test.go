@@ -1,6 +1,7 @@
 package pipeline_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -22,13 +23,14 @@ func TestUnavailableKindsAreUnknownAreas(t *testing.T) {
 	p.Step()
 	require.Zero(t, p.Latest().Unknown())
 	before := p.Latest()
-	kinds := []string{object.KindService, object.KindEndpointSlice}
+	balanced := []string{object.KindService, object.KindServiceImport, object.KindEndpointSlice}
+	kinds := slices.Clone(balanced)
 	for _, r := range v1alpha1.Resources() {
 		kinds = append(kinds, r.Kind)
 	}
 	for _, kind := range kinds {
 		want := intent.AreaDevices
-		if kind == object.KindService || kind == object.KindEndpointSlice {
+		if slices.Contains(balanced, kind) {
 			want = intent.AreaBalancers
 		}
 		src.SetUnavailable(kind)

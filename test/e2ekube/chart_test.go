@@ -57,6 +57,6 @@ func (w *world) classicEndpoints() {
 		return slices.Equal(tracer.Balance(to).Backends, []netip.AddrPort{netip.AddrPortFrom(web.addr(false), 80)})
 	})
 	watch := slices.DeleteFunc(rights, func(r right) bool { return r.verb != "watch" })
-	require.Len(w.t, watch, 2)
+	require.Len(w.t, watch, 3, "Services, Endpoints and ServiceImports")
 	require.Empty(w.t, unused(w.kube, "system:serviceaccount:chart:netloom", watch), "unused")
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
 	mcs "sigs.k8s.io/mcs-api/config/crd"
 	mcsv1alpha1 "sigs.k8s.io/mcs-api/pkg/apis/v1alpha1"
 
@@ -51,9 +51,7 @@ func TestServicesOfSeveralClusters(t *testing.T) {
 	w := newWorld(t)
 	w.peopled()
 	w.netloom.AwaitReady()
-	w.kube.Apply(string(mcs.ServiceImportCRD))
-	resource := w.kube.Objects().Resource(mcsv1alpha1.SchemeGroupVersion.WithResource(mcsv1alpha1.ServiceImportPluralName))
-	w.awaitKind(mcsv1alpha1.SchemeGroupVersion.WithResource(mcsv1alpha1.ServiceImportPluralName))
+	resource := w.defineServiceImports()
 	w.kube.Apply(strings.Replace(imported, "WEB", web.v4, 1))
 	own, remote := netip.AddrPortFrom(web.addr(false), 80), netip.MustParseAddrPort("10.245.1.10:80")
 	w.importLeadsTo(own, remote)
@@ -67,13 +65,16 @@ func TestServicesOfSeveralClusters(t *testing.T) {
 	requireNothingForbidden(t, w.kube)
 }
 
-// awaitKind waits until the API server serves a kind.
-func (w *world) awaitKind(of schema.GroupVersionResource) {
+// defineServiceImports adds the CRD of ServiceImports, and returns where they are.
+func (w *world) defineServiceImports() dynamic.NamespaceableResourceInterface {
 	w.t.Helper()
-	ovnlab.Eventually(w.t, patience, "the server has "+of.Resource, func() bool {
-		_, err := w.kube.Objects().Resource(of).List(w.t.Context(), metav1.ListOptions{})
+	w.kube.Apply(string(mcs.ServiceImportCRD))
+	resource := w.kube.Objects().Resource(mcsv1alpha1.SchemeGroupVersion.WithResource(mcsv1alpha1.ServiceImportPluralName))
+	ovnlab.Eventually(w.t, patience, "the server has ServiceImports", func() bool {
+		_, err := resource.List(w.t.Context(), metav1.ListOptions{})
 		return err == nil
 	})
+	return resource
 }
 
 // importLeadsTo waits until packets of a pod to the import go to the given endpoints.

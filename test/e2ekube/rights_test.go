@@ -188,6 +188,7 @@ func TestRights(t *testing.T) {
 	w.converge()
 	w.loadBalances("web", web, web2)
 	w.defineClusterPolicies()
+	w.defineServiceImports()
 	ovnlab.Eventually(t, patience, "the new kinds are watched", func() bool {
 		return len(unused(w.kube, account, rightsOf(t, central(t)(settingsFor(w.ovn))))) == 0
 	})

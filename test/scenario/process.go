@@ -46,6 +46,7 @@ type process struct {
 	backend  backends.Backend
 	reached  intent.Revision
 	skips    []string // of the last plan
+	back     bool     // it goes through the moments from the last to the first
 }
 
 func newProcess(t *testing.T, target backendtest.Target) *process {

@@ -143,6 +143,7 @@ func (r *run) reverse(t *testing.T) {
 
 func (r *run) backwards(t *testing.T) {
 	p := newProcess(t, r.fresh(t))
+	p.back = true
 	for i := range slices.Backward(r.moments) {
 		r.to(t, p, i)
 	}

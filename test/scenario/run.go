@@ -102,8 +102,10 @@ func (r *run) check(t *testing.T, p *process, i int) {
 	if r.dumps[i] == nil {
 		r.dumps[i] = &dump
 	}
-	require.Equal(t, *r.dumps[i], dump, "line %d: %s: other rows than on the road as written",
-		m.step.Line, m.step.Text)
+	// On the way back, the interfaces of pods of later moments are still there, and a load balancer leads to the one that has the address.
+	if !r.partial || !p.back || !r.serves() {
+		require.Equal(t, *r.dumps[i], dump, "line %d: %s: other rows than on the road as written", m.step.Line, m.step.Text)
+	}
 	problems := p.problems()
 	if !r.problematic {
 		require.Empty(t, problems)
@@ -166,6 +168,18 @@ func (r *run) expectedSkips() []string {
 		all = append(all, m.skips...)
 	}
 	return all
+}
+
+// serves reports whether the script has Services or ServiceImports.
+func (r *run) serves() bool {
+	for _, m := range r.moments {
+		for ref := range m.objects {
+			if ref.Kind == object.KindService || ref.Kind == object.KindServiceImport {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // ofService reports whether a skip is about a Service or a ServiceImport.
