@@ -34,6 +34,13 @@ type contract struct {
 	stepwise bool // the target has no transactions, see Stepwise
 }
 
+// also returns c with one more seed.
+func (c *contract) also(seed uint64) *contract {
+	more := *c
+	more.seeds = append(slices.Clone(c.seeds), seed)
+	return &more
+}
+
 // each runs f with every seed and a history of n states.
 func (c *contract) each(t *testing.T, n int, f func(t *testing.T, states []*State)) {
 	t.Helper()

@@ -4,7 +4,6 @@ import (
 	"maps"
 	"regexp"
 	"slices"
-	"strings"
 
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/backends/ovn/internal/nb"
@@ -145,8 +144,9 @@ func (l *lost) keepHairpins() {
 	if !some || l.want[l.names.UUID(nb.TablePortGroup, string(intent.IsolatedIngress))] == nil {
 		return
 	}
+	isolated := l.names.PortGroup(intent.IsolatedIngress)
 	for uuid, h := range l.have {
-		if h.Table == nb.TableACL && l.want[uuid] == nil && strings.HasPrefix(h.Origin, nb.OriginHairpin) {
+		if h.Table == nb.TableACL && l.want[uuid] == nil && isHairpin(h, isolated) {
 			l.want[uuid] = h
 		}
 	}

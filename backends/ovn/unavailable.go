@@ -14,7 +14,7 @@ import (
 type unavailable struct {
 	rows          int     // the number of our rows, except ACLs
 	loadBalancers int     // how many of them are load balancers
-	hairpins      nb.Rows // the ACLs by which isolated pods reach themselves through load balancers
+	hairpins      nb.Rows // the ACLs of the isolated group by which pods reach themselves through load balancers
 	sources       nb.Rows // the ACLs that deny sources
 }
 
@@ -32,17 +32,25 @@ func readUnavailable(ctx context.Context, db *database, t *lb.Target) (*unavaila
 		return nil, err
 	}
 	u := &unavailable{hairpins: nb.Rows{}, sources: nb.Rows{}}
+	isolated := t.Names.PortGroup(intent.IsolatedIngress)
 	u.rows, u.loadBalancers = t.Find(rows).Owned()
 	for _, acl := range acls {
 		switch ids := acl.ExternalIDs(); {
 		case ids[nb.KeyRule] == lb.SourceRanges:
 			u.sources.Put(acl)
-		case strings.HasPrefix(ids[nb.KeyTitle], nb.OriginHairpin):
-			acl.Unit = t.Names.PortGroup(intent.IsolatedIngress)
+		case isHairpin(acl, isolated):
+			acl.Unit = isolated
 			u.hairpins.Put(acl)
 		}
 	}
 	return u, nil
+}
+
+// isHairpin reports whether an ACL that was read lets the ports of a group reach themselves through load balancers. Groups of
+// policies that deny have such ACLs too, which follow from their policies.
+func isHairpin(acl *nb.Row, group string) bool {
+	return strings.HasPrefix(acl.ExternalIDs()[nb.KeyTitle], nb.OriginHairpin) &&
+		strings.HasPrefix(acl.Match(), subjectMatch(intent.Ingress, group)+" ")
 }
 
 // size returns how many rows there are, except those of groups.
