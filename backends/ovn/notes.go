@@ -12,9 +12,9 @@ import (
 	"github.com/netloom/netloom/pkg/intent"
 )
 
-// Notes are about ACLs that several rules share: which rules, besides the one that the ACL names. Those of a port group are
-// external_ids of an address set without addresses, by the UUID of the ACL: a change of external_ids of an ACL makes ovn-northd compute
-// all logical flows anew, one of an address set does not.
+// Notes say which rules share an ACL, besides the one that the ACL names. Those of a port group are external_ids of an address set
+// without addresses, keyed by the UUID of the ACL: a change to the external_ids of an ACL makes ovn-northd recompute all logical
+// flows, a change to those of an address set does not.
 
 // notesPrefix begins the ID of a row with notes; that of the set follows.
 const notesPrefix = "notes/"

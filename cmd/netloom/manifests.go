@@ -78,7 +78,7 @@ func (f *manifestsFlag) at(path string) *manifestsFlag {
 	}
 }
 
-// again selects the same, to be read anew: the state of a cluster is requested again.
+// again selects the same objects, without what was fetched of them: the next read requests the state of a cluster again.
 func (f *manifestsFlag) again() *manifestsFlag {
 	out := *f
 	out.fetched = nil
