@@ -113,28 +113,47 @@ func (w *answerWriter) problems(list []object.Problem) {
 
 func (w *answerWriter) policy(p *query.PolicyExplanation) {
 	w.line("%s", w.palette.bold("networkpolicy "+p.Name))
+	w.directions(p, "isolates", "allows nothing", []string{"RULE", "PORTS"}, func(r *query.PolicyRule) []string {
+		return []string{r.Path, strings.Join(r.Ports, ", ")}
+	})
+}
+
+func (w *answerWriter) clusterPolicy(p *query.PolicyExplanation) {
+	w.line("%s", w.palette.bold(strings.ToLower(p.Kind)+" "+p.Name))
+	if p.Tier != "" {
+		w.line("  %s", placeText(p.Tier, p.Priority))
+	}
+	w.directions(p, "applies to", "matches nothing", []string{"RULE", "NAME", "ACTION", "PORTS"}, func(r *query.PolicyRule) []string {
+		return []string{r.Path, r.Name, r.Action, strings.Join(r.Ports, ", ")}
+	})
+}
+
+// directions writes what is wrong with a policy, and its rules by direction: the cells that row returns under head, then the peers.
+func (w *answerWriter) directions(
+	p *query.PolicyExplanation, verb, empty string, head []string, row func(*query.PolicyRule) []string,
+) {
 	w.problems(p.Problems)
 	w.findings(p.Findings)
 	for i := range p.Directions {
 		d := &p.Directions[i]
 		w.line("")
-		w.line("%s: isolates %s", d.Direction, membersText(&d.Subject))
+		w.line("%s: %s %s", d.Direction, verb, membersText(&d.Subject))
 		if d.Log != nil {
 			w.line("  logs     %s", logText(d.Log))
 		}
 		if len(d.Rules) == 0 {
-			w.line("  allows nothing")
+			w.line("  %s", empty)
 			continue
 		}
 		peers := map[bool]string{true: "FROM", false: "TO"}[d.Direction == "ingress"]
-		rules := table{head: []string{"RULE", "PORTS", peers}}
+		rules := table{head: append(slices.Clone(head), peers)}
 		for k := range d.Rules {
 			r := &d.Rules[k]
 			text := membersText(&r.Peers)
 			if r.Subject != nil {
 				text += ", for " + membersText(r.Subject)
 			}
-			rules.add(r.Path, strings.Join(r.Ports, ", "), text)
+			rules.add(append(row(r), text)...)
 		}
 		_, _ = w.WriteString(rules.text("  ", w.palette)) // it never fails
 	}
@@ -143,38 +162,6 @@ func (w *answerWriter) policy(p *query.PolicyExplanation) {
 func (w *answerWriter) findings(list []string) {
 	for _, f := range list {
 		w.line("%s %s", w.palette.odd("note:"), f)
-	}
-}
-
-func (w *answerWriter) clusterPolicy(p *query.PolicyExplanation) {
-	w.line("%s", w.palette.bold(strings.ToLower(p.Kind)+" "+p.Name))
-	if p.Tier != "" {
-		w.line("  %s", placeText(p.Tier, p.Priority))
-	}
-	w.problems(p.Problems)
-	w.findings(p.Findings)
-	for i := range p.Directions {
-		d := &p.Directions[i]
-		w.line("")
-		w.line("%s: applies to %s", d.Direction, membersText(&d.Subject))
-		if d.Log != nil {
-			w.line("  logs     %s", logText(d.Log))
-		}
-		if len(d.Rules) == 0 {
-			w.line("  matches nothing")
-			continue
-		}
-		peers := map[bool]string{true: "FROM", false: "TO"}[d.Direction == "ingress"]
-		rules := table{head: []string{"RULE", "NAME", "ACTION", "PORTS", peers}}
-		for k := range d.Rules {
-			r := &d.Rules[k]
-			text := membersText(&r.Peers)
-			if r.Subject != nil {
-				text += ", for " + membersText(r.Subject)
-			}
-			rules.add(r.Path, r.Name, r.Action, strings.Join(r.Ports, ", "), text)
-		}
-		_, _ = w.WriteString(rules.text("  ", w.palette)) // it never fails
 	}
 }
 

@@ -138,15 +138,9 @@ func (c *clusters) first(ctx context.Context, name string) error {
 		return fmt.Errorf("cluster %s: %w", name, err)
 	}
 	s.printf("%s\n\n", s.bold("Cluster "+name+", written: "+first.plan.Summary()))
-	rows, err := nbtrace.Load(ctx, s.client)
-	if err != nil {
+	if _, err := s.printDatabase(ctx); err != nil {
 		return err
 	}
-	titles, err := s.titles(ctx)
-	if err != nil {
-		return err
-	}
-	s.printRows(rows, titles)
 	s.printProblems()
 	return nil
 }
@@ -246,16 +240,11 @@ func (c *clusters) printProbes(ctx context.Context, file string) (wrong int, err
 		if err != nil {
 			return wrong, fmt.Errorf("probe %q: %w", p.text, err)
 		}
-		got, code := deny, "31"
+		got := deny
 		if result.Allowed {
-			got, code = allow, "32"
+			got = allow
 		}
-		note := ""
-		if got != p.want {
-			wrong++
-			note = "  ← expected otherwise"
-		}
-		screen.printf("  %s %-50s %s%s\n", screen.paint(code, fmt.Sprintf("%-6s", got)), p.text, decided(result), note)
+		wrong += screen.printAnswer(p, got, decided(result))
 	}
 	return wrong, nil
 }

@@ -270,16 +270,11 @@ func (s *show) printVerdicts(objects []*api.Object) (wrong int, err error) {
 			s.printf("  %-6s %-58s %s\n", "-", p.text, "not served, see above")
 			continue
 		}
-		got, code := deny, "31"
+		got := deny
 		if verdict.Allowed {
-			got, code = allow, "32"
+			got = allow
 		}
-		note := ""
-		if got != p.want {
-			wrong++
-			note = "  ← expected otherwise"
-		}
-		s.printf("  %s %-58s %s%s\n", s.paint(code, fmt.Sprintf("%-6s", got)), p.text, decidedBy(verdict, origins), note)
+		wrong += s.printAnswer(p, got, decidedBy(verdict, origins))
 	}
 	return wrong, nil
 }

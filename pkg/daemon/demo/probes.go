@@ -102,21 +102,27 @@ func (s *show) printProbes(rows nbtrace.Rows) (wrong int, err error) {
 			return wrong, fmt.Errorf("probe %q: %w", p.text, err)
 		}
 		result := tracer.Trace(packet)
-		got, code := deny, "31"
+		got := deny
 		switch {
 		case result.Allowed:
-			got, code = allow, "32"
+			got = allow
 		case result.Balanced != nil && result.Balanced.Outcome == nbtrace.Refused:
-			got, code = refuse, "33"
+			got = refuse
 		}
-		note := ""
-		if got != p.want {
-			wrong++
-			note = "  ← expected otherwise"
-		}
-		s.printf("  %s %-58s %s%s\n", s.paint(code, fmt.Sprintf("%-6s", got)), p.text, because(result), note)
+		wrong += s.printAnswer(p, got, because(result))
 	}
 	return wrong, nil
+}
+
+// printAnswer prints the answer to a probe, what decided it, and whether that is unexpected. It returns 1 in that case, else 0.
+func (s *show) printAnswer(p probe, got, decided string) (wrong int) {
+	note := ""
+	if got != p.want {
+		wrong, note = 1, "  ← expected otherwise"
+	}
+	color := map[string]string{allow: "32", deny: "31", refuse: "33"}[got]
+	s.printf("  %s %-58s %s%s\n", s.paint(color, fmt.Sprintf("%-6s", got)), p.text, decided, note)
+	return wrong
 }
 
 // because names the row that decided, and the endpoint that a service selected.

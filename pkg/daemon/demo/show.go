@@ -12,7 +12,6 @@ import (
 	"github.com/netloom/netloom/pkg/daemon"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/ovsdb"
-	"github.com/netloom/netloom/pkg/ovsdb/nbtrace"
 	"github.com/netloom/netloom/pkg/reconcile"
 )
 
@@ -47,15 +46,10 @@ func (s *show) play(ctx context.Context, once bool) error {
 	}
 	s.printf("%s\n%s, %d load balancers\n\n", s.bold("Written: "+first.plan.Summary()),
 		s.daemon.Pipeline().Stats(), s.daemon.Pipeline().Latest().LoadBalancerCount())
-	rows, err := nbtrace.Load(ctx, s.client)
+	rows, err := s.printDatabase(ctx)
 	if err != nil {
 		return err
 	}
-	titles, err := s.titles(ctx)
-	if err != nil {
-		return err
-	}
-	s.printRows(rows, titles)
 	wrong, err := s.printProbes(rows)
 	if err != nil {
 		return err

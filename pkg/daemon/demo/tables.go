@@ -17,6 +17,20 @@ import (
 // shownMembers is how many values of a long list are shown in a table.
 const shownMembers = 4
 
+// printDatabase reads the native rows, prints them and returns them.
+func (s *show) printDatabase(ctx context.Context) (nbtrace.Rows, error) {
+	rows, err := nbtrace.Load(ctx, s.client)
+	if err != nil {
+		return rows, err
+	}
+	titles, err := s.titles(ctx)
+	if err != nil {
+		return rows, err
+	}
+	s.printRows(rows, titles)
+	return rows, nil
+}
+
 // printRows prints the native rows for display: their content and where they come from.
 func (s *show) printRows(rows nbtrace.Rows, titles map[string]string) {
 	s.table("Port groups", "NAME\tHOLDS\tLOGICAL PORTS\tACLS", len(rows.PortGroups), func(row func(...any)) {
