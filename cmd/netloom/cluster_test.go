@@ -74,7 +74,7 @@ func TestProbeShowsTheTier(t *testing.T) {
 func TestImpactOfAClusterWidePolicy(t *testing.T) {
 	got := netloom(t, "impact", "-f", guarded, "--without", "clusternetworkpolicy/lockdown")
 	require.Equal(t, exitDiffers, got.code, got.errout)
-	require.Regexp(t, `(?m)shop/db .*shop/web.*tcp/22`, got.out)
+	require.Regexp(t, `(?m)shop/db, shop/web -> shop/web and outside.*tcp/22`, got.out)
 }
 
 // TestRowsOfAClusterWidePolicyLeadToIt asks a database for the row of a rule.

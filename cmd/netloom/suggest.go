@@ -149,7 +149,7 @@ func (o *suggestOptions) print(cmd *cobra.Command, s *suggest.Suggestion, form s
 		}
 	}
 	if s.More > 0 {
-		cmd.PrintErrf("note: and %d more\n", s.More)
+		cmd.PrintErrf("note: and at least %d more\n", s.More)
 	}
 	refused := len(s.Beyond) > 0 && !o.beyond
 	out := cmd.OutOrStdout()

@@ -117,9 +117,9 @@ func (a *auditor) podsOf(c *reach.Class, do func(*Pod)) {
 // outside finds out what passes between pods and addresses outside.
 func (a *auditor) outside() {
 	nodes := a.nodes()
-	standings := make([][]netip.Prefix, len(a.world)) // of each class; none of nodes
+	areas, standings := reach.AreasOf(a.places), make([][]netip.Prefix, len(a.world)) // of each class; none of nodes
 	for i, c := range a.world {
-		standings[i] = reach.Standings(a.places, slices.DeleteFunc(slices.Clone(c.Places), func(p reach.Place) bool { return nodes[p.Standing] }))
+		standings[i] = areas.Of(slices.DeleteFunc(slices.Clone(c.Places), func(p reach.Place) bool { return nodes[p.Standing] }))
 	}
 	from, to := reach.NewTable(0, a.world, a.inside), reach.NewTable(0, a.inside, a.world)
 	var column []int

@@ -19,7 +19,7 @@ import (
 var seedFlag = flag.Uint64("draft.seed", 1, "seed of the random clusters")
 
 // translated is the state of some objects.
-func translated(t *testing.T, objects []runtime.Object) query.State {
+func translated(t testing.TB, objects []runtime.Object) query.State {
 	t.Helper()
 	tr := translator.New(translator.Options{})
 	var state query.State

@@ -146,7 +146,7 @@ func (inv *Inventory) servicesOf(addrs []netip.Addr) []string {
 type reacher struct {
 	inv     *Inventory
 	e       *labelcache.Endpoint
-	places  []reach.Place
+	areas   reach.Areas
 	classes []*reach.Class
 }
 
@@ -158,7 +158,7 @@ func (inv *Inventory) newReacher(e *labelcache.Endpoint) *reacher {
 	}
 	held := func(a netip.Addr) bool { return len(inv.byAddr[a]) > 0 }
 	places := append(reach.PlacesOf(all), reach.Outside(held, s)...)
-	return &reacher{inv: inv, e: e, places: places, classes: reach.Classify(places, s)}
+	return &reacher{inv: inv, e: e, areas: reach.AreasOf(places), classes: reach.Classify(places, s)}
 }
 
 // own is the class of the pod's first address of a family, and the address; nil if it has none.
@@ -268,7 +268,7 @@ func (r *reacher) between(d intent.Direction, own *reach.Class, addr netip.Addr,
 			outside = append(outside, p)
 		}
 	}
-	out.Outside = reach.Standings(r.places, outside)
+	out.Outside = r.areas.Of(outside)
 	if len(out.Pods)+len(out.Nodes)+len(out.Outside) == 0 {
 		return Reach{}, false
 	}

@@ -67,12 +67,13 @@ func Compare(before, after State) Impact {
 	slices.Sort(out.Vanished)
 
 	places := append(reach.PlacesOf(both), reach.Outside(assignedIn(old, now), before.Snapshot, after.Snapshot)...)
-	undecided := map[string]bool{}
+	areas, undecided := reach.AreasOf(places), map[string]bool{}
 	for _, c := range reach.Impact(before.Snapshot, after.Snapshot, places) {
-		noteClusters(undecided, after.Cluster, c.From, c.To)
+		from, to := placesIn(c.From), placesIn(c.To)
+		noteClusters(undecided, after.Cluster, from, to)
 		out.Changes = append(out.Changes, Effect{
-			From: groupOf(c.From, places, name), To: groupOf(c.To, places, name), Opened: trafficText(c.Opened), Closed: trafficText(c.Closed),
-			Family: familyName(c.From.Family),
+			From: groupOf(from, areas, name), To: groupOf(to, areas, name), Opened: trafficText(c.Opened), Closed: trafficText(c.Closed),
+			Family: familyName(c.From[0].Family),
 		})
 	}
 	out.Undecided = slices.Sorted(maps.Keys(undecided))
@@ -117,21 +118,31 @@ func assignedIn(states ...map[object.Key]*labelcache.Endpoint) func(netip.Addr) 
 	return func(a netip.Addr) bool { return held[a] }
 }
 
-// noteClusters adds the clusters of pods in some classes, other than the own one.
-func noteClusters(to map[string]bool, own string, classes ...*reach.Class) {
+// placesIn are the places of classes, in order.
+func placesIn(classes []*reach.Class) []reach.Place {
+	var out []reach.Place
 	for _, c := range classes {
-		for _, p := range c.Places {
-			if k := p.Party.Key; k.Name != "" && k.Cluster != own {
+		out = append(out, c.Places...)
+	}
+	slices.SortFunc(out, reach.Place.Compare)
+	return out
+}
+
+// noteClusters adds the clusters of pods at some places, other than the own one.
+func noteClusters(to map[string]bool, own string, lists ...[]reach.Place) {
+	for _, places := range lists {
+		for i := range places {
+			if k := places[i].Party.Key; k.Name != "" && k.Cluster != own {
 				to[k.Cluster] = true
 			}
 		}
 	}
 }
 
-func groupOf(c *reach.Class, all []reach.Place, name func(object.Key) string) Group {
-	g := Group{Outside: reach.Standings(all, c.Places)}
-	for _, p := range c.Places {
-		if !p.Standing.IsValid() {
+func groupOf(places []reach.Place, areas reach.Areas, name func(object.Key) string) Group {
+	g := Group{Outside: areas.Of(places)}
+	for i := range places {
+		if p := &places[i]; !p.Standing.IsValid() {
 			g.Pods = append(g.Pods, name(p.Party.Key))
 		}
 	}
@@ -179,14 +190,10 @@ func familyName(f intent.Families) string {
 
 // joined merges effects that differ in one end only, or in the family, and sorts them by their ends.
 func joined(effects []Effect) []Effect {
-	effects = join(effects, func(e *Effect) string { return e.To.key() + e.Family }, func(e, o *Effect) { e.From.add(&o.From) })
-	effects = join(effects, func(e *Effect) string { return e.From.key() + e.Family }, func(e, o *Effect) { e.To.add(&o.To) })
+	effects = join(effects, func(e *Effect) string { return e.To.key() + e.Family })
+	effects = join(effects, func(e *Effect) string { return e.From.key() + e.Family })
 	effects = join(effects, func(e *Effect) string {
 		return strings.Join(e.From.Pods, " ") + "->" + strings.Join(e.To.Pods, " ") // the family is evident from the prefixes
-	}, func(e, o *Effect) {
-		e.Family = ""
-		e.From.add(&o.From)
-		e.To.add(&o.To)
 	})
 	slices.SortStableFunc(effects, func(a, b Effect) int {
 		return cmp.Or(cmp.Compare(a.From.first(), b.From.first()), cmp.Compare(a.To.first(), b.To.first()))
@@ -194,29 +201,53 @@ func joined(effects []Effect) []Effect {
 	return effects
 }
 
-// join merges each effect into the first one with the same key that opens and closes the same.
-func join(effects []Effect, key func(*Effect) string, add func(to, from *Effect)) []Effect {
+// join merges effects with the same key that open and close the same, in the place of the first one.
+func join(effects []Effect, key func(*Effect) string) []Effect {
 	at := map[string]int{}
-	out := []Effect{}
+	var alike [][]*Effect
 	for i := range effects {
 		e := &effects[i]
 		k := strings.Join([]string{key(e), e.Opened, e.Closed}, "|")
-		if n, seen := at[k]; seen {
-			add(&out[n], e)
+		n, seen := at[k]
+		if !seen {
+			n = len(alike)
+			at[k], alike = n, append(alike, nil)
+		}
+		alike[n] = append(alike[n], e)
+	}
+	out := make([]Effect, len(alike))
+	for i, list := range alike {
+		out[i] = *list[0]
+		if len(list) == 1 {
 			continue
 		}
-		at[k] = len(out)
-		out = append(out, *e)
+		var from, to []*Group
+		for _, e := range list {
+			from, to = append(from, &e.From), append(to, &e.To)
+			if e.Family != out[i].Family {
+				out[i].Family = ""
+			}
+		}
+		out[i].From, out[i].To = unionOf(from), unionOf(to)
 	}
 	return out
 }
 
 // add adds the ends of o.
-func (g *Group) add(o *Group) {
-	g.Pods = slices.Concat(g.Pods, o.Pods)
+func (g *Group) add(o *Group) { *g = unionOf([]*Group{g, o}) }
+
+// unionOf is the ends in any of some groups.
+func unionOf(groups []*Group) Group {
+	var g Group
+	for i, o := range groups {
+		if i > 0 && o.key() == groups[0].key() {
+			continue
+		}
+		g.Pods, g.Outside = append(g.Pods, o.Pods...), append(g.Outside, o.Outside...)
+	}
 	slices.Sort(g.Pods)
-	g.Pods = slices.Compact(g.Pods)
-	g.Outside = intent.MergePrefixes(slices.Concat(g.Outside, o.Outside))
+	g.Pods, g.Outside = slices.Compact(g.Pods), intent.MergePrefixes(g.Outside)
+	return g
 }
 
 func (g *Group) key() string { return strings.Join(g.Pods, " ") + fmt.Sprint(g.Outside) }

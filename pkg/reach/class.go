@@ -45,7 +45,7 @@ func Classify(places []Place, snapshots ...*intent.Snapshot) []*Class {
 	byMark := map[string]*Class{}
 	var out []*Class
 	sorted := slices.Clone(places)
-	slices.SortFunc(sorted, Place.compare)
+	slices.SortFunc(sorted, Place.Compare)
 	for _, p := range sorted {
 		mark := []byte{byte(intent.FamilyOf(p.Party.Addr))}
 		for _, x := range indexes {

@@ -2,7 +2,6 @@ package reach
 
 import (
 	"encoding/binary"
-	"fmt"
 	"iter"
 	"maps"
 	"net/netip"
@@ -21,7 +20,8 @@ type index struct {
 	number     map[intent.SetID]int // its index in subjects or peers, for marks
 	bySubject  map[object.Key][]intent.SetID
 	byAddr     map[netip.Addr][]intent.SetID
-	prefixed   []prefixed // the prefixes of peers
+	byPrefix   map[netip.Prefix][]intent.SetID // the prefixes of peers
+	bits       []prefixLength                  // that these have
 	ofSubjects map[intent.SetID][]*intent.Policy
 	around     map[intent.SetID]bool // the peers that lists name
 	places     map[string]int        // by which of those contain a place: view.place
@@ -29,16 +29,16 @@ type index struct {
 	denying    bool                  // the system tier has rules that deny
 }
 
-// prefixed is a list of prefixes with the sets that have it: rules often name the same blocks.
-type prefixed struct {
-	prefixes []netip.Prefix
-	sets     []intent.SetID
+// prefixLength is a number of bits of the prefixes of a family.
+type prefixLength struct {
+	is4  bool
+	bits int
 }
 
 func newIndex(s *intent.Snapshot) *index {
 	x := &index{
 		snapshot: s, number: map[intent.SetID]int{}, bySubject: map[object.Key][]intent.SetID{},
-		byAddr: map[netip.Addr][]intent.SetID{}, ofSubjects: map[intent.SetID][]*intent.Policy{},
+		byAddr: map[netip.Addr][]intent.SetID{}, byPrefix: map[netip.Prefix][]intent.SetID{}, ofSubjects: map[intent.SetID][]*intent.Policy{},
 		around: map[intent.SetID]bool{}, places: map[string]int{}, lists: map[string]*ordered{},
 	}
 	for p := range s.Ranked(intent.TierSystem) {
@@ -64,23 +64,22 @@ func newIndex(s *intent.Snapshot) *index {
 	for _, id := range x.subjects {
 		x.eachMember(id, func(e intent.Endpoint) { x.bySubject[e.Key] = append(x.bySubject[e.Key], id) })
 	}
-	lists := map[string]int{}
+	lengths := map[prefixLength]bool{}
 	for i, id := range x.peers {
 		x.number[id] = i
 		set := s.Set(id)
 		for _, a := range set.Addrs() {
 			x.byAddr[a] = append(x.byAddr[a], id)
 		}
-		if set != nil && len(set.Prefixes) > 0 {
-			list := fmt.Sprint(set.Prefixes)
-			n, known := lists[list]
-			if !known {
-				n = len(x.prefixed)
-				lists[list], x.prefixed = n, append(x.prefixed, prefixed{prefixes: set.Prefixes})
-			}
-			x.prefixed[n].sets = append(x.prefixed[n].sets, id)
+		if set == nil {
+			continue
+		}
+		for _, p := range set.Prefixes {
+			x.byPrefix[p] = append(x.byPrefix[p], id)
+			lengths[prefixLength{p.Addr().Is4(), p.Bits()}] = true
 		}
 	}
+	x.bits = slices.Collect(maps.Keys(lengths))
 	for i, id := range x.subjects {
 		if _, also := x.number[id]; !also {
 			x.number[id] = len(x.peers) + i
@@ -110,9 +109,10 @@ func (x *index) subjectsOf(p intent.Party) []intent.SetID {
 // peersOf lists the peer sets that contain a party's address, in order.
 func (x *index) peersOf(p intent.Party) []intent.SetID {
 	out := slices.Clone(x.byAddr[p.Addr])
-	for i := range x.prefixed {
-		if slices.ContainsFunc(x.prefixed[i].prefixes, func(prefix netip.Prefix) bool { return prefix.Contains(p.Addr) }) {
-			out = append(out, x.prefixed[i].sets...)
+	for _, l := range x.bits {
+		if l.is4 == p.Addr.Is4() {
+			prefix, _ := p.Addr.Prefix(l.bits) // as long as others of its family
+			out = append(out, x.byPrefix[prefix]...)
 		}
 	}
 	slices.Sort(out)

@@ -24,7 +24,8 @@ func (p Place) String() string {
 	return p.Party.Key.String() + " " + p.Party.Addr.String()
 }
 
-func (p Place) compare(o Place) int {
+// Compare orders places: those outside first, endpoints by key, then by address.
+func (p Place) Compare(o Place) int {
 	if c := p.Party.Key.Compare(o.Party.Key); c != 0 {
 		return c
 	}
@@ -42,7 +43,7 @@ func PlacesOf(endpoints []intent.Endpoint) []Place {
 			out = append(out, Place{Party: intent.Party{Key: endpoints[i].Key, Addr: a}})
 		}
 	}
-	slices.SortFunc(out, Place.compare)
+	slices.SortFunc(out, Place.Compare)
 	return out
 }
 
@@ -75,21 +76,34 @@ func OutsideOf(taken func(netip.Addr) bool, named []netip.Prefix) []Place {
 	return out
 }
 
-// Standings lists the addresses outside that some of the places of all represent, as the fewest prefixes: those of each
-// without those of narrower ones in all.
-func Standings(all, some []Place) []netip.Prefix {
-	var out []netip.Prefix
-	for _, p := range some {
-		if !p.Standing.IsValid() {
-			continue
-		}
+// Areas are the addresses outside that places represent, by place: its prefix without the narrower prefixes of others.
+type Areas map[Place][]netip.Prefix
+
+// AreasOf returns the areas of those of some places that are outside.
+func AreasOf(places []Place) Areas {
+	outside := slices.DeleteFunc(slices.Clone(places), func(p Place) bool { return !p.Standing.IsValid() })
+	slices.SortFunc(outside, func(p, q Place) int { return intent.ComparePrefixes(p.Standing, q.Standing) })
+	out := make(Areas, len(outside))
+	for i, p := range outside {
 		var narrower []netip.Prefix
-		for _, q := range all {
-			if q.Standing.IsValid() && q.Standing.Bits() > p.Standing.Bits() && p.Standing.Contains(q.Standing.Addr()) {
+		for _, q := range outside[i+1:] { // in order, what p contains follows it
+			if !p.Standing.Contains(q.Standing.Addr()) {
+				break
+			}
+			if n := len(narrower); q.Standing != p.Standing && (n == 0 || !narrower[n-1].Contains(q.Standing.Addr())) {
 				narrower = append(narrower, q.Standing)
 			}
 		}
-		out = append(out, intent.SubtractPrefixes(p.Standing, narrower)...)
+		out[p] = intent.SubtractPrefixes(p.Standing, narrower)
+	}
+	return out
+}
+
+// Of lists what some of the places represent, as the fewest prefixes.
+func (a Areas) Of(places []Place) []netip.Prefix {
+	var out []netip.Prefix
+	for _, p := range places {
+		out = append(out, a[p]...)
 	}
 	return intent.MergePrefixes(out)
 }

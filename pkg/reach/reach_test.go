@@ -1,7 +1,6 @@
 package reach_test
 
 import (
-	"maps"
 	"math/rand/v2"
 	"net/netip"
 	"slices"
@@ -105,25 +104,18 @@ func TestImpactIsTheDifference(t *testing.T) {
 		c := policygen.Generate(seed, policygen.Size{Cluster: int(seed%2) * 8})
 		before := translate(t, c)
 		rng := policygen.NewRand(seed)
-		edited := *c // objects are replaced, never written to
-		edited.Policies, edited.Pods = slices.Clone(c.Policies), slices.Clone(c.Pods)
-		edited.Namespaces, edited.Nodes = slices.Clone(c.Namespaces), slices.Clone(c.Nodes)
-		edited.ClusterPolicies, edited.AdminPolicies = slices.Clone(c.ClusterPolicies), slices.Clone(c.AdminPolicies)
-		edited.BaselinePolicies, edited.Answers = slices.Clone(c.BaselinePolicies), maps.Clone(c.Answers)
-		policygen.Mutate(&edited, rng)
-		after := translate(t, &edited)
+		edited := cloneOf(c)
+		policygen.Mutate(edited, rng)
+		after := translate(t, edited)
 		places := placesOf(c, before, after)
-		later := placesOf(&edited, before, after)
+		later := placesOf(edited, before, after)
 		places = slices.DeleteFunc(places, func(p reach.Place) bool { return !slices.Contains(later, p) })
 		judgeBefore, judgeAfter := c.Freeze(), edited.Freeze()
-		type pair struct{ from, to reach.Place }
 		opened, closed := map[pair]reach.Traffic{}, map[pair]reach.Traffic{}
 		for _, change := range reach.Impact(before, after, places) {
 			changed++
-			for _, from := range change.From.Places {
-				for _, to := range change.To.Places {
-					opened[pair{from, to}], closed[pair{from, to}] = change.Opened, change.Closed
-				}
+			for from, to := range change.Pairs() {
+				opened[pair{from, to}], closed[pair{from, to}] = change.Opened, change.Closed
 			}
 		}
 		for range 1000 {

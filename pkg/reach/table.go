@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/netloom/netloom/pkg/intent"
 )
@@ -206,7 +205,16 @@ func (t *Table) common(a, b int) int {
 }
 
 // key identifies traffic.
-func (t Traffic) key() string { return fmt.Sprint(t.Other, t.Ranges) }
+func (t Traffic) key() string {
+	b := make([]byte, 1, 1+5*len(t.Ranges))
+	if t.Other {
+		b[0] = 1
+	}
+	for _, r := range t.Ranges {
+		b = binary.BigEndian.AppendUint16(binary.BigEndian.AppendUint16(append(b, byte(r.Protocol)), r.First), r.Last)
+	}
+	return string(b)
+}
 
 func newHalf(d intent.Direction, n int, subjects, peers []*Class) *half {
 	h := &half{direction: d, marked: map[intent.SetID][]int{}}
@@ -264,16 +272,21 @@ func (s *side) key() string {
 	if s.open() {
 		return ""
 	}
-	var b strings.Builder
-	fmt.Fprint(&b, s.bound)
+	var b []byte
+	write := func(text string) { b = append(binary.AppendUvarint(b, uint64(len(text))), text...) }
+	if s.bound {
+		b = append(b, 1)
+	}
 	for _, r := range []*rules{&s.allow, &s.deny, &s.always} {
-		b.WriteString(" any " + r.any.key())
+		write(r.any.key())
+		b = binary.AppendUvarint(b, uint64(len(r.peers)))
 		for _, set := range slices.Sorted(maps.Keys(r.peers)) {
-			fmt.Fprintf(&b, " %q %s", set, r.peers[set].key())
+			write(string(set))
+			write(r.peers[set].key())
 		}
 	}
 	if s.around != nil {
-		fmt.Fprintf(&b, " around %p", s.around) // the same for the same steps
+		write(s.around.key)
 	}
-	return b.String()
+	return string(b)
 }

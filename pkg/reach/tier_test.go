@@ -116,13 +116,10 @@ func TestImpactOfTiers(t *testing.T) {
 			places := worldPlaces(state, before, after)
 			changes := reach.Impact(before, after, places)
 			changed += len(changes)
-			type pair struct{ from, to reach.Place }
 			differs := map[pair]reach.Change{}
 			for _, c := range changes {
-				for _, from := range c.From.Places {
-					for _, to := range c.To.Places {
-						differs[pair{from, to}] = c
-					}
+				for from, to := range c.Pairs() {
+					differs[pair{from, to}] = c
 				}
 			}
 			for _, src := range places {

@@ -61,7 +61,7 @@ func TestSpare(t *testing.T) {
 	require.Equal(t, "10.0.0.2", got.String())
 }
 
-func TestStandings(t *testing.T) {
+func TestAreas(t *testing.T) {
 	places := func(list ...string) (out []Place) {
 		for _, p := range list {
 			out = append(out, Place{Standing: netip.MustParsePrefix(p)})
@@ -70,8 +70,8 @@ func TestStandings(t *testing.T) {
 	}
 	all := places("0.0.0.0/0", "10.0.0.0/8", "10.1.0.0/16", "128.0.0.0/1", "::/0")
 	require.Equal(t, "[0.0.0.0/5 8.0.0.0/7 11.0.0.0/8 12.0.0.0/6 16.0.0.0/4 32.0.0.0/3 64.0.0.0/2]",
-		fmt.Sprint(Standings(all, places("0.0.0.0/0"))))
-	require.Equal(t, "[0.0.0.0/0 ::/0]", fmt.Sprint(Standings(all, all)))
-	require.Equal(t, "[10.1.0.0/16 128.0.0.0/1]", fmt.Sprint(Standings(all, places("10.1.0.0/16", "128.0.0.0/1"))))
-	require.Empty(t, Standings(all, []Place{{}}))
+		fmt.Sprint(AreasOf(all).Of(places("0.0.0.0/0"))))
+	require.Equal(t, "[0.0.0.0/0 ::/0]", fmt.Sprint(AreasOf(all).Of(all)))
+	require.Equal(t, "[10.1.0.0/16 128.0.0.0/1]", fmt.Sprint(AreasOf(all).Of(places("10.1.0.0/16", "128.0.0.0/1"))))
+	require.Empty(t, AreasOf(all).Of([]Place{{}}))
 }

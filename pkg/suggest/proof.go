@@ -50,22 +50,17 @@ func beyond(before, after query.State, wanted []query.Connection) ([]Effect, int
 	var out []Effect
 	seen, more := map[Effect]bool{}, 0
 	for _, c := range reach.Impact(before.Snapshot, after.Snapshot, places) {
-		for _, from := range c.From.Places {
-			for _, to := range c.To.Places {
-				if from.Party == to.Party || from.Party.Addr == to.Party.Addr {
-					continue
-				}
-				e := Effect{From: nameOf(from), To: nameOf(to), Closed: textOf(c.Closed)}
-				e.Opened = textOf(c.Opened.Minus(asked[ends{from.Party.Addr, to.Party.Addr}]))
-				if e.Opened == "" && e.Closed == "" || seen[e] {
-					continue
-				}
-				if len(out) == maxEffects {
-					more++
-					break
-				}
-				seen[e], out = true, append(out, e)
+		for from, to := range c.Pairs() {
+			e := Effect{From: nameOf(from), To: nameOf(to), Closed: textOf(c.Closed)}
+			e.Opened = textOf(c.Opened.Minus(asked[ends{from.Party.Addr, to.Party.Addr}]))
+			if from.Party.Addr == to.Party.Addr || e.Opened == "" && e.Closed == "" || seen[e] {
+				continue
 			}
+			if len(out) == maxEffects {
+				more++
+				break
+			}
+			seen[e], out = true, append(out, e)
 		}
 	}
 	slices.SortFunc(out, Effect.compare)

@@ -25,7 +25,7 @@ type comparison struct {
 	blockSet  map[netip.Prefix]bool
 	blockBits []int
 	portOf    map[object.Key]string
-	places    []reach.Place
+	areas     reach.Areas
 	groups    []*group
 	halves    map[*nbtrace.Span]*half
 	ports     reach.Traffic   // everything that is judged
@@ -67,8 +67,9 @@ func Compare(state *query.State, rows *nbtrace.Rows) *Report {
 	c.network = newNetwork(state, endpoints, rows)
 	pods := c.locate(endpoints, rows.Ports)
 	named := slices.Concat(reach.Prefixes(state.Snapshot), tracer.Prefixes(), c.readFirewalls())
-	c.places = append(reach.PlacesOf(pods), c.network.outside(named)...)
-	c.classify(c.places, named)
+	places := append(reach.PlacesOf(pods), c.network.outside(named)...)
+	c.areas = reach.AreasOf(places)
+	c.classify(places, named)
 	for _, from := range c.groups {
 		for _, to := range c.groups {
 			if c.connects(from, to) {

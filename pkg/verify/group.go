@@ -69,7 +69,7 @@ func (c *comparison) blocks(a netip.Addr) string {
 // show is g as reports have it.
 func (c *comparison) show(g *group) *query.Group {
 	if g.shown == nil {
-		g.shown = &query.Group{Outside: reach.Standings(c.places, g.places)}
+		g.shown = &query.Group{Outside: c.areas.Of(g.places)}
 		for _, p := range g.places {
 			if !p.Standing.IsValid() {
 				g.shown.Pods = append(g.shown.Pods, podKey(p.Party.Key))

@@ -126,9 +126,10 @@ func newGround(s query.State) *ground {
 	slices.SortFunc(g.pods, func(a, b groundPod) int { return a.Key.Compare(b.Key) })
 	places := append(reach.PlacesOf(endpoints), reach.Outside(func(a netip.Addr) bool { return held[a] }, snapshot)...)
 	g.classes = reach.Classify(places, snapshot)
+	areas := reach.AreasOf(places)
 	at := map[object.Key][]int{}
 	for i, c := range g.classes {
-		out := groundOutside{class: i, prefixes: reach.Standings(places, c.Places)}
+		out := groundOutside{class: i, prefixes: areas.Of(c.Places)}
 		for _, p := range c.Places {
 			if p.Standing.IsValid() {
 				out.example = cmp.Or(out.example, p.Party.Addr)

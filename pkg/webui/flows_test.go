@@ -151,11 +151,30 @@ func TestWhatIfTakesOnlyShortTextsOfThePage(t *testing.T) {
 
 // TestALargeClusterIsNotComparedWhileSomebodyWaits asks about more pods than two states are compared for.
 func TestALargeClusterIsNotComparedWhileSomebodyWaits(t *testing.T) {
-	source := clusterOf(t, policygen.Workload(2100))
+	cluster := policygen.Workload(50_100)
+	cluster.Policies = cluster.Policies[:1]
+	source := clusterOf(t, cluster)
 	s := serve(source)
 	policy := source.state.Objects.Policies[0]
 	w := s.post(t, "/api/v1/what-if?policy=NetworkPolicy/"+policy.Namespace+"/"+policy.Name, "", "Content-Type", "application/yaml")
 	require.Equal(t, http.StatusBadRequest, w.Code)
-	require.Contains(t, w.Body.String(), "2100 pods are more than the limit of 2000")
+	require.Contains(t, w.Body.String(), "50100 pods are more than the limit of 50000")
 	require.Equal(t, http.StatusBadRequest, s.get(t, "/api/v1/suggest?from=ns-00/*&to=ns-01/*&port=80").Code)
+}
+
+// TestThousandsOfPodsAreCompared adds a policy that isolates every pod of a namespace, in a cluster of 10,000 pods.
+func TestThousandsOfPodsAreCompared(t *testing.T) {
+	cluster := policygen.Workload(10_000)
+	cluster.Policies = cluster.Policies[:1000] // half of the pods are isolated
+	w := serve(clusterOf(t, cluster)).post(t, "/api/v1/what-if", `apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata: {name: deny, namespace: ns-00}
+spec: {podSelector: {}, policyTypes: [Ingress, Egress]}
+`, "Content-Type", "application/yaml")
+	require.Equal(t, http.StatusOK, w.Code, w.Body)
+	var found webui.WhatIf
+	require.NoError(t, json.Unmarshal(w.Body.Bytes(), &found))
+	require.Equal(t, 10_000, found.Pods)
+	require.NotEmpty(t, found.Changes)
+	require.Empty(t, found.Problems)
 }

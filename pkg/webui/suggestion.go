@@ -59,13 +59,21 @@ func (h *Handler) suggestion(r *http.Request, b *board) (any, error) {
 	return out, err
 }
 
-// maxCompared is for how many pods states are compared on request. The cost grows with the pairs of pods.
-const maxCompared = 2000
+// States are compared on request for at most this many pods, in at most this many classes: draft's BenchmarkEdit takes five
+// seconds for as many pods, and the pairs of classes that an edit concerns are compared one by one.
+const (
+	maxCompared        = 50_000
+	maxComparedClasses = 10_000
+)
 
 // comparable fails if the state is too large to be compared with another while somebody waits.
 func (b *board) comparable() error {
+	const limit = "%d %s are more than the limit of %d for a comparison here: use netloom impact or netloom suggest"
 	if n := b.state.View.EndpointCount(); n > maxCompared {
-		return fmt.Errorf("%d pods are more than the limit of %d for a comparison here: use netloom impact or netloom suggest", n, maxCompared)
+		return fmt.Errorf(limit, n, "pods", maxCompared)
+	}
+	if n := len(b.ground().classes); n > maxComparedClasses {
+		return fmt.Errorf(limit, n, "classes of pods that policies treat alike", maxComparedClasses)
 	}
 	return nil
 }
