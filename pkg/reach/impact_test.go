@@ -51,7 +51,7 @@ func pairByPair(before, after *intent.Snapshot, places []reach.Place) map[pair]d
 // TestImpactComparesEveryPair makes several changes at once, of pods, namespaces and policies of every kind.
 func TestImpactComparesEveryPair(t *testing.T) {
 	found := 0
-	for seed := range uint64(80) {
+	for seed := range uint64(30) {
 		before := policygen.Generate(seed, policygen.Size{Cluster: int(seed%2) * 8})
 		after := cloneOf(before)
 		for rng := policygen.NewRand(seed); rng.IntN(4) > 0; {
@@ -79,7 +79,7 @@ func TestImpactComparesEveryPair(t *testing.T) {
 
 // TestImpactOfOnePolicyIsNearlyLinear adds a policy that isolates a namespace: it concerns every pod of it, with all others.
 func TestImpactOfOnePolicyIsNearlyLinear(t *testing.T) {
-	growth.NearlyLinear(t, 1000, func(n int) func() {
+	growth.NearlyLinear(t, 500, func(n int) func() {
 		c := policygen.Workload(n)
 		after := translate(t, c)
 		fewer := cloneOf(c)
