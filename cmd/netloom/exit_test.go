@@ -53,7 +53,7 @@ func TestExitCodes(t *testing.T) {
 		"spec: {egress: [{type: Allow, to: {dnsName: example.test}}]}\n")
 	comment, empty := path("comment.yaml", "# later\n"), t.TempDir()
 	expected := path("expected.yaml", met)
-	log := path("acl.log", deniedLine)
+	log := path("acl.log", deniedLine("shop/db ingress", "10.0.0.1", "10.0.0.2"))
 	connection := "shop/web-0->shop/db-0:5432"
 	server := database(t)
 	target := []string{"--ovn-nb", server.Addr()}

@@ -2,7 +2,6 @@ package acllog_test
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -15,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/netloom/netloom/pkg/acllog"
+	"github.com/netloom/netloom/pkg/acllog/acllogtest"
 )
 
 func TestLinesOfAnyLength(t *testing.T) {
@@ -50,23 +50,23 @@ func TestFollow(t *testing.T) {
 			got = nil
 		}
 		look()
-		write(t, path, "one\ntw")
+		acllogtest.Append(t, path, "one\ntw")
 		look("one")
-		write(t, path, "o\n")
+		acllogtest.Append(t, path, "o\n")
 		look("two")
-		write(t, path, "three\n")
+		acllogtest.Append(t, path, "three\n")
 		require.NoError(t, os.Rename(path, path+".1"))
-		write(t, path+".1", "four\nfi")
+		acllogtest.Append(t, path+".1", "four\nfi")
 		look("three", "four")
-		write(t, path+".1", "ve")
-		write(t, path, "six\n")
+		acllogtest.Append(t, path+".1", "ve")
+		acllogtest.Append(t, path, "six\n")
 		look("five", "six")
 		require.NoError(t, os.Truncate(path, 0))
-		write(t, path, "7\n")
+		acllogtest.Append(t, path, "7\n")
 		look("7")
 		require.NoError(t, os.Remove(path))
 		look()
-		write(t, path, "eight\n")
+		acllogtest.Append(t, path, "eight\n")
 		look("eight")
 		stop()
 		require.NoError(t, <-done)
@@ -78,20 +78,11 @@ func TestFollowWhatCannotBeRead(t *testing.T) {
 	require.ErrorContains(t, err, "follow ")
 }
 
-func write(t *testing.T, path, text string) {
-	t.Helper()
-	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-	require.NoError(t, err)
-	_, err = f.WriteString(text)
-	require.NoError(t, err)
-	require.NoError(t, f.Close())
-}
-
 // BenchmarkRead reads and parses lines, of which each has another port.
 func BenchmarkRead(b *testing.B) {
 	var text strings.Builder
 	for i := range 10_000 {
-		fmt.Fprintf(&text, "%s%s%s\n", own, fields, strings.Replace(tcp, "tp_dst=5432", fmt.Sprint("tp_dst=", i), 1))
+		text.WriteString(acllogtest.Line(now, "shop/db ingress", acllog.Drop, "10.0.0.1", "10.0.0.2", i))
 	}
 	b.ReportAllocs()
 	for b.Loop() {

@@ -22,7 +22,7 @@ const MaxPolicies = 50
 // name is the path of a text in the places of its problems.
 const name = "edited.yaml"
 
-// meanwhile begins what a problem of a file says about the time until it is fixed. Nobody applies a draft.
+// meanwhile starts the part of a message that says what applies until a file is fixed. It is cut off: a draft is never applied.
 const meanwhile = "; until it is fixed"
 
 // Parse reads a text with policies. A policy that cannot be read is a problem and is left out, and so is an object of another
@@ -47,7 +47,7 @@ func Parse(text []byte) Edit {
 		place, declared := source.Place(ref)
 		o, ok := source.Get(ref)
 		if !declared || !ok || faulty[ref] {
-			continue // a namespace that nobody wrote, or a policy that is not understood
+			continue // a namespace that the text does not declare, or a policy that cannot be read
 		}
 		if _, isPolicy := RefOf(o); !isPolicy {
 			out.Problems = append(out.Problems, object.Problem{Ref: ref, Place: place, Message: "only policies can be edited here"})

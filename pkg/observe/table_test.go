@@ -12,6 +12,7 @@ import (
 
 	"github.com/netloom/netloom/backends/ovn"
 	"github.com/netloom/netloom/pkg/acllog"
+	"github.com/netloom/netloom/pkg/acllog/acllogtest"
 	"github.com/netloom/netloom/pkg/manifest"
 	"github.com/netloom/netloom/pkg/observe"
 	"github.com/netloom/netloom/pkg/query"
@@ -175,9 +176,7 @@ func BenchmarkLines(b *testing.B) {
 	g, table := guide(b), observe.NewTable(time.Hour)
 	lines := make([]string, 10_000)
 	for i := range lines {
-		lines[i] = fmt.Sprintf(`2026-03-02T12:00:00.512Z|00042|acl_log(ovn_pinctrl0)|INFO|name="shop/db ingress", verdict=drop, severity=alert, `+
-			"direction=to-lport: tcp,vlan_tci=0x0000,dl_src=50:54:00:00:00:01,dl_dst=50:54:00:00:00:02,nw_src=10.1.%d.%d,nw_dst=10.0.0.2,"+
-			"nw_tos=0,nw_ecn=0,nw_ttl=64,nw_frag=no,tp_src=41234,tp_dst=%d,tcp_flags=syn", i>>8, i&255, i)
+		lines[i] = acllogtest.Line(noon, "shop/db ingress", acllog.Drop, fmt.Sprintf("10.1.%d.%d", i>>8, i&255), "10.0.0.2", i)
 	}
 	b.ReportAllocs()
 	for b.Loop() {

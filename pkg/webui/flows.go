@@ -31,7 +31,7 @@ type LogFile struct {
 	Error string `json:"error,omitempty"` // why it is not read now
 }
 
-// Flows is the flows that ACL logs tell of, the denied ones first, each kind by how often it was seen.
+// Flows lists the connections found in ACL logs: denied ones first, then by how often they were seen.
 type Flows struct {
 	Logs    []LogFile                  `json:"logs"` // none if no log is followed
 	Seconds int                        `json:"windowSeconds,omitempty"`
@@ -42,7 +42,8 @@ type Flows struct {
 	Other   map[observe.Verdict]uint64 `json:"other,omitempty"` // lines of flows that are not told apart, because there are too many
 }
 
-// flows answers at most once a second anew: lines of a log are no state with a number.
+// flows lists the observed connections. The response is recomputed at most once a second: log lines, unlike states, have no
+// number by which it could be cached.
 func (h *Handler) flows(w http.ResponseWriter, r *http.Request) {
 	state, ok := h.opts.Source.Newest()
 	if !ok {

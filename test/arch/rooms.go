@@ -174,6 +174,7 @@ var rooms = []room{
 		"sigs.k8s.io/json", policyAPI, yaml,
 	}},
 	{dir: "pkg/acllog"},
+	{dir: "pkg/acllog/acllogtest", may: []string{"pkg/acllog"}},
 	{dir: "pkg/observe", may: []string{"pkg/acllog", "pkg/intent", "pkg/query"}},
 	{dir: "pkg/suggest", pure: true, may: []string{
 		"labelcache", "pkg/intent", "pkg/object", "pkg/query", "pkg/reach", "k8s.io/api/...", "k8s.io/apimachinery/...", yaml,

@@ -2,28 +2,20 @@ package browser
 
 import (
 	"fmt"
-	"os"
 	"testing"
 	"time"
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/require"
+
+	"github.com/netloom/netloom/pkg/acllog"
+	"github.com/netloom/netloom/pkg/acllog/acllogtest"
 )
 
 // logLine is what ovn-controller writes for a packet now.
-func logLine(acl, verdict, from, to string, port int) string {
-	return fmt.Sprintf(`%s|00042|acl_log(ovn_pinctrl0)|INFO|name="%s", verdict=%s, severity=info, direction=to-lport: tcp,nw_src=%s,nw_dst=%s,tp_src=41234,tp_dst=%d`+"\n",
-		time.Now().UTC().Format("2006-01-02T15:04:05.000Z"), acl, verdict, from, to, port)
-}
-
-func write(t *testing.T, path, text string) {
-	t.Helper()
-	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-	require.NoError(t, err)
-	_, err = f.WriteString(text)
-	require.NoError(t, err)
-	require.NoError(t, f.Close())
+func logLine(acl string, verdict acllog.Verdict, from, to string, port int) string {
+	return acllogtest.Line(time.Now(), acl, verdict, from, to, port)
 }
 
 func TestADeniedFlowLeadsToASuggestionAndItsEffect(t *testing.T) {
@@ -31,9 +23,9 @@ func TestADeniedFlowLeadsToASuggestionAndItsEffect(t *testing.T) {
 	p, path := openTab(t, d), d.log
 	p.do(chromedp.Evaluate(`location.hash = '#/flows'`, nil))
 	p.await(`document.querySelector('main').textContent.includes('there is no such file yet')`)
-	write(t, path, logLine("shop/db ingress", "drop", "10.244.1.40", "10.244.2.30", 5432)+
-		logLine("<img src=x onerror=alert(1)>", "allow", "203.0.113.7", "10.244.1.10", 8080)+
-		logLine("shop/db ingress[0]", "allow", "10.244.1.20", "10.244.2.30", 5432))
+	acllogtest.Append(t, path, logLine("shop/db ingress", acllog.Drop, "10.244.1.40", "10.244.2.30", 5432)+
+		logLine("<img src=x onerror=alert(1)>", acllog.Allow, "203.0.113.7", "10.244.1.10", 8080)+
+		logLine("shop/db ingress[0]", acllog.Allow, "10.244.1.20", "10.244.2.30", 5432))
 	p.await(`document.querySelectorAll('main tbody tr').length === 3`)
 	page := p.text("main")
 	for _, want := range []string{"monitoring/prometheus-0 → shop/db-0 tcp/5432", "NetworkPolicy/shop/db default deny", "NetworkPolicy/shop/db spec.ingress[0]", "ACL <img src=x onerror=alert(1)>, of no known policy"} {
@@ -41,7 +33,7 @@ func TestADeniedFlowLeadsToASuggestionAndItsEffect(t *testing.T) {
 	}
 	require.Contains(t, eval[string](p, `document.querySelector('main tbody tr').textContent`), "denied", "what was denied comes first")
 	p.shot("flows")
-	write(t, path, logLine("shop/db ingress", "drop", "10.244.1.40", "10.244.2.30", 5432))
+	acllogtest.Append(t, path, logLine("shop/db ingress", acllog.Drop, "10.244.1.40", "10.244.2.30", 5432))
 	p.await(`document.querySelector('#counts').textContent.includes('2 times')`)
 
 	p.do(chromedp.Evaluate(`[...document.querySelectorAll('main a')].find((a) => a.textContent === 'Suggest a policy').click()`, nil), chromedp.WaitVisible(`main pre`, chromedp.ByQuery))

@@ -235,27 +235,8 @@ func change(was, now map[object.Ref]runtime.Object, put, remove func(runtime.Obj
 func (s *member) translateSet(t *testing.T) {
 	t.Helper()
 	now := map[object.Ref]runtime.Object{}
-	add := func(o runtime.Object) { now[pipelinetest.RefOf(o)] = o.DeepCopyObject() }
-	for _, o := range s.own.Pods {
-		add(o)
-	}
-	for _, o := range s.own.Namespaces {
-		add(o)
-	}
-	for _, o := range s.own.Nodes {
-		add(o)
-	}
-	for _, o := range s.own.Policies {
-		add(o)
-	}
-	for _, o := range s.own.ClusterPolicies {
-		add(o)
-	}
-	for _, o := range s.own.AdminPolicies {
-		add(o)
-	}
-	for _, o := range s.own.BaselinePolicies {
-		add(o)
+	for _, o := range policygen.Objects(s.own) {
+		now[pipelinetest.RefOf(o)] = o
 	}
 	s.set.Feed(s.made)
 	change(s.fed, now, func(o runtime.Object) { require.NoError(t, s.made.Put(o)) }, func(o runtime.Object) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -20,6 +19,8 @@ import (
 
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/backends/ovn"
+	"github.com/netloom/netloom/pkg/acllog"
+	"github.com/netloom/netloom/pkg/acllog/acllogtest"
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/observe"
 	"github.com/netloom/netloom/pkg/pipeline"
@@ -84,19 +85,9 @@ func deny(name string) *networkingv1.NetworkPolicy {
 	}
 }
 
-// line is one of ovn-controller, about a packet that the isolation of shop/db drops.
+// line is about a packet that the isolation of shop/db drops.
 func line(at time.Time, from string) string {
-	return fmt.Sprintf(`%s|00042|acl_log(ovn_pinctrl0)|INFO|name="shop/db ingress", verdict=drop, severity=alert, direction=to-lport: `+
-		"tcp,nw_src=%s,nw_dst=10.0.0.2,tp_src=41234,tp_dst=5432\n", at.UTC().Format("2006-01-02T15:04:05.000Z"), from)
-}
-
-func appendTo(t *testing.T, path, text string) {
-	t.Helper()
-	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-	require.NoError(t, err)
-	_, err = f.WriteString(text)
-	require.NoError(t, err)
-	require.NoError(t, f.Close())
+	return acllogtest.Line(at, "shop/db ingress", acllog.Drop, from, "10.0.0.2", 5432)
 }
 
 // TestALogIsShownAsFlowsOfTheStateAtThatTime follows a log that does not exist at first, while pods come and go.
@@ -117,7 +108,7 @@ func TestALogIsShownAsFlowsOfTheStateAtThatTime(t *testing.T) {
 		require.Contains(t, logs[1].Error, "is a directory")
 
 		c.put(t, pod("web", "10.0.0.1"), pod("db", "10.0.0.2"), deny("db"))
-		appendTo(t, path, line(time.Now(), "10.0.0.1"))
+		acllogtest.Append(t, path, line(time.Now(), "10.0.0.1"))
 		first := pass()
 		require.Empty(t, first.Logs[0].Error)
 		require.Len(t, first.Flows, 1)
@@ -126,7 +117,7 @@ func TestALogIsShownAsFlowsOfTheStateAtThatTime(t *testing.T) {
 		require.Equal(t, observe.Isolation, first.Flows[0].Rule)
 
 		c.put(t, pod("web", "10.0.0.9"), pod("batch", "10.0.0.1"))
-		appendTo(t, path, line(time.Now(), "10.0.0.1")+"nonsense\n"+line(time.Now(), "10.0.0.9"))
+		acllogtest.Append(t, path, line(time.Now(), "10.0.0.1")+"nonsense\n"+line(time.Now(), "10.0.0.9"))
 		require.Equal(t, map[string]uint64{"shop/web": 2, "shop/batch": 1}, bySource(pass()))
 		time.Sleep(2 * time.Hour)
 		require.Empty(t, c.page.Flows().Flows, "the last hour only")

@@ -1,4 +1,4 @@
-// The view of the connections that ACL logs tell of.
+// The view of the connections that appear in ACL logs.
 
 import { get } from './api.js';
 import { count, end, fault, h, href, object, replace, table, verdict, when } from './dom.js';
