@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -9,9 +10,11 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/netloom/netloom/pkg/manifest"
 	"github.com/netloom/netloom/pkg/manifest/workload"
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/offline"
 	"github.com/netloom/netloom/pkg/query"
 	"github.com/netloom/netloom/pkg/source"
@@ -146,7 +149,7 @@ func (f *manifestsFlag) load(cmd *cobra.Command) (query.State, error) {
 }
 
 // edited is load with objects replaced by those of the same name in further files and directories, and without some,
-// which are named like networkpolicy/shop/db or deploy/shop/web.
+// which are named like networkpolicy/shop/db or deploy/shop/web; their namespace defaults to that of manifests without one.
 func (f *manifestsFlag) edited(cmd *cobra.Command, with, without []string) (query.State, error) {
 	opts, err := f.source(cmd)
 	if err != nil {
@@ -154,16 +157,32 @@ func (f *manifestsFlag) edited(cmd *cobra.Command, with, without []string) (quer
 	}
 	opts.Over = with
 	for _, name := range without {
-		ref, ok := workload.ParseRef(name)
-		if !ok {
-			if ref, err = source.ParseRef(name); err != nil {
-				return query.State{}, err
-			}
+		ref, err := parseRef(name, cmp.Or(f.namespace, metav1.NamespaceDefault))
+		if err != nil {
+			return query.State{}, err
 		}
 		opts.Without = append(opts.Without, ref)
 	}
 	defer progress(cmd, "reading")()
 	return offline.Load(opts)
+}
+
+// parseRef reads the name of an object, or of a workload, with or without its namespace.
+func parseRef(name, namespace string) (object.Ref, error) {
+	full := name
+	if kind, short, ok := strings.Cut(name, "/"); ok && !strings.Contains(short, "/") {
+		full = kind + "/" + namespace + "/" + short
+	}
+	if ref, ok := workload.ParseRef(full); ok {
+		return ref, nil
+	}
+	ref, err := source.ParseRef(name) // of a cluster-wide kind, if it has no namespace
+	if err != nil && full != name {
+		if ref, err := source.ParseRef(full); err == nil {
+			return ref, nil
+		}
+	}
+	return ref, err
 }
 
 // ask is load with all problems and what was left out printed on the error stream: it affects every answer. Once the answer is printed,

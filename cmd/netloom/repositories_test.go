@@ -51,6 +51,19 @@ func TestRepositoriesAsPeoplePublishThem(t *testing.T) {
 			"pod default/deploy/cart", "  addresses  (made up)",
 		}},
 		{"a workload that is not there", []string{"probe", "-f", shop, "deploy/carts->svc/ads:9555"}, exitFailed, nil},
+		{"a policy without its namespace", []string{"explain", "-f", shop, "netpol/cart"}, exitDone, []string{"networkpolicy default/cart"}},
+		{"a Service without its namespace", []string{"explain", "-f", shop, "svc/cart"}, exitDone, []string{"service default/cart"}},
+		{"a Service by its name in DNS", []string{"explain", "-f", shop, "cart.default.svc.cluster.local"}, exitDone, []string{"service default/cart"}},
+		{"a policy for a workload", []string{"suggest", "-f", shop, "deploy/ads->svc/cart:7070"}, exitDone, []string{
+			"    matchLabels:", "      app: cart", "    - port: 7070",
+		}},
+		{"a policy for pods with a number", []string{"suggest", "-f", shop, "deploy/ads->sts/cart-store:6379"}, exitDone, []string{"      app: cart-store"}},
+		{"impact without a workload", []string{"impact", "-f", shop, "--without", "deploy/cart"}, exitDone, []string{
+			"not compared (removed): default/deploy/cart, default/deploy/cart+1",
+		}},
+		{"impact of a policy in the namespace for all", []string{"impact", "-f", shop, "-n", "prod", "--without", "netpol/payment"}, exitDiffers, []string{
+			"- prod/deploy/checkout -> prod/deploy/payment: tcp/50051",
+		}},
 		{"a plan between states", []string{"plan", "-f", shop, "--without", "netpol/default/cart"}, exitDiffers, nil},
 		{"a plan that adds addresses", []string{"plan", "-f", recipes, "--with", filepath.Join(shop, "apps"), "--with", filepath.Join(shop, "policies")}, exitDiffers, nil},
 
@@ -83,4 +96,11 @@ func TestRepositoriesAsPeoplePublishThem(t *testing.T) {
 	require.Contains(t, got.errout, "note: ignored: 10 ServiceAccount, 1 Ingress\n")
 	require.Contains(t, got.errout, "note: not built: 1 Kustomization; to build one, use -k DIR in place of -f DIR\n")
 	require.NotContains(t, got.out, " 0  ", "every policy selects pods")
+	for asked, want := range map[string]string{
+		"deploy/stofront->svc/cart:7070":   "from deploy/stofront: not found; did you mean deploy/default/storefront?",
+		"deploy/shop/cart->svc/cart:7070":  "from deploy/shop/cart: not found; did you mean deploy/default/cart?",
+		"deploy/cart-store->svc/cart:7070": "from deploy/cart-store: not found; did you mean sts/default/cart-store",
+	} {
+		require.Contains(t, netloom(t, "probe", "-f", shop, asked).errout, want)
+	}
 }

@@ -58,8 +58,11 @@ func distance(a, b string) int {
 }
 
 // hint proposes names, or describes how to list them.
-func hint(name string, names []string) string {
-	if near := closest(name, names); len(near) > 0 {
+func hint(name string, names []string) string { return proposal(closest(name, names), names) }
+
+// proposal is a hint with the names that are likely meant, of all.
+func proposal(near, names []string) string {
+	if len(near) > 0 {
 		return "; did you mean " + joinOr(near) + "?"
 	}
 	switch {

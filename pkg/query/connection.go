@@ -19,9 +19,9 @@ type Connection struct {
 func (c *Connection) String() string { return c.From + " -> " + c.To + " " + portText(&c.Flow) }
 
 // Connections lists the flows that a question is about: one for each two addresses of one family. Those to a Service are
-// listed as sent on to its backends. A pod is a party by its key, also if the question names its address.
+// listed as sent on to its backends. Of a workload, all pods are ends, also those that stand for others. A pod is a party by its key, also if the question names its address.
 func (inv *Inventory) Connections(q Question, w Where) ([]Connection, error) {
-	pairs, err := inv.pairs(q, w)
+	pairs, err := inv.pairs(q, w, true)
 	if err != nil {
 		return nil, err
 	}

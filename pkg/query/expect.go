@@ -59,7 +59,7 @@ func (inv *Inventory) Check(file *Expectations) Results {
 
 // check evaluates one question of an expectation.
 func (inv *Inventory) check(q Question, w Where, r *Result, all *Results) error {
-	pairs, err := inv.pairs(q, w)
+	pairs, err := inv.pairs(q, w, false)
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ type Explanation struct {
 }
 
 // Explain explains KIND/NAMESPACE/NAME: a policy, a pod, a service or an SD-WAN object; the namespace defaults to the
-// given one. A cluster-wide policy is KIND/NAME. The name of a cluster may come first, as in b/pod/shop/db-0. It fails if there is no such object.
+// given one, and may be left out if only one has the name. A Service may be named as in DNS. A cluster-wide policy is KIND/NAME. The name of a cluster may come first, as in b/pod/shop/db-0. It fails if there is no such object.
 func (inv *Inventory) Explain(text, namespace string) (Explanation, error) {
 	member, rest, err := inv.within(text)
 	if err != nil {
@@ -47,14 +47,17 @@ func (inv *Inventory) Explain(text, namespace string) (Explanation, error) {
 }
 
 func (inv *Inventory) explain(text, namespace string) (Explanation, error) {
+	if name, ns, ok := dnsName(text); ok {
+		text = string(KindService) + "/" + ns + "/" + name
+	}
 	parts := strings.Split(text, "/")
 	if namespace == AllNamespaces {
 		namespace = ""
-		if kind, ok := kindOf(parts[0]); ok && len(parts) == 2 && kind != KindNode && kind.objectKind() == "" {
-			var err error
-			if namespace, err = inv.onlyNamespace(kind, parts[1]); err != nil {
-				return Explanation{}, err
-			}
+	}
+	if kind, ok := kindOf(parts[0]); ok && len(parts) == 2 && namespace == "" && kind != KindNode && kind.objectKind() == "" {
+		var err error
+		if namespace, err = inv.onlyNamespace(kind, parts[1]); err != nil {
+			return Explanation{}, err
 		}
 	}
 	if kind, ok := kindOf(parts[0]); ok && kind.objectKind() != "" && len(parts) == 2 {

@@ -72,7 +72,7 @@ type BackendAnswer struct {
 // Probe answers a question: one answer for each pair of places. It fails if the question names something that does not
 // exist.
 func (inv *Inventory) Probe(q Question, w Where) ([]Answer, error) {
-	pairs, err := inv.pairs(q, w)
+	pairs, err := inv.pairs(q, w, false)
 	if err != nil {
 		return nil, err
 	}

@@ -100,8 +100,8 @@ func (p *pair) String() string {
 // maxPairs is how many pairs a question with patterns may have.
 const maxPairs = 100_000
 
-// pairs finds the pairs of a question.
-func (inv *Inventory) pairs(q Question, w Where) ([]pair, error) {
+// pairs finds the pairs of a question: one for all pods that stand for those of a workload, unless each is wanted.
+func (inv *Inventory) pairs(q Question, w Where, each bool) ([]pair, error) {
 	from, err := inv.ends(q.From, w.Namespace)
 	if err != nil {
 		return nil, fmt.Errorf("from %w", err)
@@ -113,7 +113,9 @@ func (inv *Inventory) pairs(q Question, w Where) ([]pair, error) {
 	if from[0].service != nil {
 		return nil, fmt.Errorf("from %s: a Service cannot be a source: use its pods", q.From)
 	}
-	from, to = representatives(from, to)
+	if !each {
+		from, to = representatives(from, to)
+	}
 	if q.Port == "" && to[0].service == nil && isService(q.To) { // headless: the port is that of its pods
 		_, q.Port, _ = strings.Cut(q.To, ":")
 	}

@@ -1,7 +1,6 @@
 package query
 
 import (
-	"cmp"
 	"fmt"
 	"net/netip"
 	"regexp"
@@ -91,10 +90,32 @@ func (inv *Inventory) workloadEnds(text, namespace string) (ends []end, ok bool,
 		if len(ends) > 0 {
 			return ends, true, nil
 		}
-		return nil, true, fmt.Errorf("%s: %w%s", text, ErrNotFound, hint(kind+"/"+cmp.Or(ns, "*")+"/"+name, inv.workloadNames()))
+		return nil, true, fmt.Errorf("%s: %w%s", text, ErrNotFound, inv.workloadHint(kind, ns, name))
 	}
 	ends, err = inv.endsOf(found[0])
 	return ends, true, err
+}
+
+// workloadHint proposes other workloads for one that was not found: similar names of its kind, and its name with another kind.
+func (inv *Inventory) workloadHint(kind, namespace, name string) string {
+	var alike, namesakes []string
+	full := map[string]string{}
+	for i := range inv.state.Workloads {
+		switch w := &inv.state.Workloads[i]; {
+		case w.Word == kind && namespace == "":
+			alike, full[w.Name] = append(alike, w.Name), w.String()
+		case w.Word == kind:
+			alike, full[w.Namespace+"/"+w.Name] = append(alike, w.Namespace+"/"+w.Name), w.String()
+		case w.Name == name:
+			namesakes = append(namesakes, w.String())
+		}
+	}
+	near := closest(strings.TrimPrefix(namespace+"/"+name, "/"), alike)
+	for i := range near {
+		near[i] = full[near[i]]
+	}
+	near = slices.Compact(append(namesakes, near...))
+	return proposal(near[:min(len(near), shownNames)], inv.workloadNames())
 }
 
 // endsOf are the pods of a workload.
