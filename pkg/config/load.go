@@ -156,7 +156,7 @@ func (c *Config) contradictions(bad map[string]bool, backends []setting.Group) [
 	c.backendContradictions(backends, fault)
 	c.zoneContradictions(bad, backends, fault)
 	c.feedbackContradictions(bad, fault)
-	if len(c.ACLLogs) > 0 && c.UIListen == "" {
+	if len(c.ACLLogs) > 0 && c.UIListen == "" && c.ZoneNode == "" {
 		fault("acl-log", "needs ui-listen: nothing else shows what is in the log")
 	}
 	if c.SDWAN.ServicePurpose != "" && c.SDWAN.ServiceRules != ServiceRulesAll {

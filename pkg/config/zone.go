@@ -31,6 +31,9 @@ func (c *Config) zoneContradictions(bad map[string]bool, backends []setting.Grou
 	if c.Feedback.Events {
 		fault("policy-events", together+"every node's netloom would create Events for every policy")
 	}
+	if len(c.ACLLogs) > 0 {
+		fault("acl-log", together+"it has no page to show connections on; on the node, run netloom observe")
+	}
 	if c.UIListen != "" {
 		fault("ui-listen", together+"the page evaluates whole connections, but this netloom only knows what one node enforces")
 	}

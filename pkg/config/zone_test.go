@@ -22,6 +22,7 @@ func TestZoneNode(t *testing.T) {
 		"--leader-elect":              "leader-elect (flag --leader-elect): cannot be combined with zone-node",
 		"--policy-events":             "policy-events (flag --policy-events): cannot be combined with zone-node",
 		"--ui-listen 127.0.0.1:8081":  "ui-listen (flag --ui-listen): cannot be combined with zone-node",
+		"--acl-log /var/log/ovn.log":  "acl-log (flag --acl-log): cannot be combined with zone-node (environment NETLOOM_ZONE_NODE): it has no page",
 		"--zone-node Node_A --sdewan": `zone-node (flag --zone-node): "Node_A": expected the name of a node`,
 	} {
 		_, err := inZone(args).load(t)

@@ -21,11 +21,13 @@ import (
 	"github.com/netloom/netloom/backends/ovn"
 	"github.com/netloom/netloom/pkg/acllog"
 	"github.com/netloom/netloom/pkg/acllog/acllogtest"
+	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/observe"
 	"github.com/netloom/netloom/pkg/pipeline"
 	"github.com/netloom/netloom/pkg/webui"
 	"github.com/netloom/netloom/pkg/webui/live"
+	"github.com/netloom/netloom/test/policygen"
 	"github.com/netloom/netloom/translator"
 )
 
@@ -138,4 +140,29 @@ func quiet() logrus.FieldLogger {
 	log := logrus.New()
 	log.SetOutput(io.Discard)
 	return log
+}
+
+// TestLinesOfEveryNodeHaveTheNamesOfTheCluster compares the names of ACLs where each node has its own database with those of the whole
+// cluster, by which lines of any node are attributed.
+func TestLinesOfEveryNodeHaveTheNamesOfTheCluster(t *testing.T) {
+	names := func(objects []runtime.Object, node string) map[string][]intent.RuleRef {
+		tr := translator.New(translator.Options{Node: node})
+		for _, o := range objects {
+			require.NoError(t, tr.Put(o))
+		}
+		return ovn.LogNames(tr.Snapshot())
+	}
+	compared := 0
+	for seed := range uint64(20) {
+		c := policygen.Generate(seed, policygen.Size{Cluster: 4})
+		objects := policygen.Objects(c)
+		cluster := names(objects, "")
+		for _, node := range c.Nodes {
+			for name, rules := range names(objects, node.Name) {
+				require.NotEmpty(t, cluster[name], "seed %d: node %s logs %q", seed, node.Name, name)
+				compared += len(rules)
+			}
+		}
+	}
+	require.Greater(t, compared, 100)
 }

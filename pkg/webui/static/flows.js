@@ -34,7 +34,8 @@ export function flows(root, _, parameters) {
       replace(out,
         f.logs.filter((log) => log.error).map((log) => h('p', { class: 'fault', role: 'note' }, log.path, ': ', log.error)),
         h('p', { class: 'note' }, `The last ${span(f.windowSeconds)} of ${f.logs.map((log) => log.path).join(', ')}. `,
-          f.until ? ['Newest line: ', when(f.until), '. '] : 'There is no line of a logged connection yet. ', 'Only policies with logging enabled write lines.'),
+          f.until ? ['Newest line: ', when(f.until), '. '] : 'There is no line of a logged connection yet. ',
+          'Only policies with logging enabled write lines, and each node writes its own log: what only other nodes log is not shown.'),
         f.flows.length > 0 ? list(f) : h('p', {}, asked.q || asked.verdict ? 'No such connection.' : 'No connection was logged.'),
         f.moreFlows > 0 && h('p', { class: 'note' }, `and ${count(f.moreFlows, 'connection')} more: search for a pod or a policy`),
         Object.entries(f.other ?? {}).map(([word, n]) => h('p', { class: 'note' }, `There was no room to tell ${n} ${word} lines apart.`)));
