@@ -155,7 +155,10 @@ func impactText(impact *query.Impact, i palette) string {
 			w.line("%s %s: %s", i.bad("-"), head, e.Closed)
 		}
 	}
-	if len(impact.Changes) == 0 {
+	switch {
+	case impact.Pods == 0:
+		w.line("%s", i.odd("no pod was compared"))
+	case len(impact.Changes) == 0:
 		w.line("no connection of %s changes", counted(impact.Pods, "pod"))
 	}
 	for _, list := range []struct {

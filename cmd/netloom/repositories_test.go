@@ -96,6 +96,14 @@ func TestRepositoriesAsPeoplePublishThem(t *testing.T) {
 	require.Contains(t, got.errout, "note: ignored: 10 ServiceAccount, 1 Ingress\n")
 	require.Contains(t, got.errout, "note: not built: 1 Kustomization; to build one, use -k DIR in place of -f DIR\n")
 	require.NotContains(t, got.out, " 0  ", "every policy selects pods")
+	got = netloom(t, "lint", "-f", shop, "--ignore", "policies/ca*.yaml", "--ignore", "*/policies/*", "--ignore", "CiliumNetworkPolicy")
+	require.Contains(t, got.out, "; 9 policies judged")
+	require.Contains(t, got.errout, "note: not read because of --ignore policies/ca*.yaml: 3\n")
+	require.Contains(t, got.errout, "note: --ignore */policies/* matches no file or directory; a pattern is a name, or a path below -f\n")
+	require.NotContains(t, got.errout, "Cilium")
+	got = netloom(t, "impact", "-f", filepath.Join(shop, "policies"), "--without", "netpol/cart")
+	require.Equal(t, exitCannotTell, got.code)
+	require.Equal(t, "no pod was compared\n", got.out)
 	for asked, want := range map[string]string{
 		"deploy/stofront->svc/cart:7070":   "from deploy/stofront: not found; did you mean deploy/default/storefront?",
 		"deploy/shop/cart->svc/cart:7070":  "from deploy/shop/cart: not found; did you mean deploy/default/cart?",

@@ -45,6 +45,7 @@ type Directory struct {
 	watched error      // why changes go unnoticed; nil if they are noticed
 	real    map[string]bool
 	drafts  drafts // of the last reading
+	skipped map[string]int
 
 	mu       sync.RWMutex // guards what follows
 	files    map[string]*manifest
@@ -64,7 +65,7 @@ func NewDirectory(dir string, opts Options, log logrus.FieldLogger) *Directory {
 		log:   log.WithField("manifests", dir),
 		files: map[string]*manifest{}, drafts: drafts{},
 		force: map[object.Ref]settled{},
-		given: map[object.Ref]settled{},
+		given: map[object.Ref]settled{}, skipped: map[string]int{},
 	}
 }
 
@@ -317,6 +318,9 @@ func (d *Directory) Ignored() map[string]int {
 	defer d.mu.RUnlock()
 	return maps.Clone(d.foreign)
 }
+
+// Skipped counts the files and directories that LoadAll left out, by the pattern of Options.Ignore that matches them.
+func (d *Directory) Skipped() map[string]int { return maps.Clone(d.skipped) }
 
 // Workloads lists the objects that create pods, if they are read: those of the files in the order of their paths. An object that several
 // files declare is the first one.

@@ -26,6 +26,9 @@ func LoadAll(dirs []string, contents map[string][]byte, opts Options, log logrus
 	for _, dir := range dirs {
 		t := walk(filepath.Clean(dir), opts.Ignore, func(string) {})
 		maps.Copy(faults, t.faults)
+		for pattern, n := range t.skipped {
+			d.skipped[pattern] += n
+		}
 		for _, path := range t.files {
 			if files[path] != nil {
 				continue

@@ -25,8 +25,9 @@ type tree struct {
 	observe func(dir string) // called with each directory before it is listed, so that no change is missed
 
 	root    string
-	ignore  []string // patterns: see Options
-	visited int      // entries so far
+	ignore  []string       // patterns: see Options
+	skipped map[string]int // entries that a pattern matches, by the first one that does
+	visited int            // entries so far
 
 	// dangling are the faults that are broken links and may never have been about a manifest.
 	dangling map[string]bool
@@ -36,7 +37,7 @@ type tree struct {
 func walk(root string, ignore []string, observe func(dir string)) *tree {
 	t := &tree{
 		dirs: map[string]bool{}, real: map[string]bool{}, faults: map[string]error{}, dangling: map[string]bool{},
-		observe: observe, root: root, ignore: ignore,
+		observe: observe, root: root, ignore: ignore, skipped: map[string]int{},
 	}
 	t.directory(root, nil)
 	return t
@@ -72,7 +73,7 @@ func (t *tree) directory(path string, above []string) {
 	}
 	above = append(slices.Clip(above), place)
 	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), ".") || t.ignored(filepath.Join(path, e.Name())) {
+		if strings.HasPrefix(e.Name(), ".") || t.skip(filepath.Join(path, e.Name())) {
 			continue
 		}
 		if t.visited++; t.visited > maxVisited {
@@ -96,17 +97,22 @@ func isChart(entries []fs.DirEntry) bool {
 	return chart && templates
 }
 
-// ignored reports whether a pattern matches the name of an entry, or its path below the root.
-func (t *tree) ignored(path string) bool {
+// skip reports whether a pattern matches the name of an entry, or its path below the root, and counts those.
+func (t *tree) skip(path string) bool {
 	below, err := filepath.Rel(t.root, path)
 	if err != nil {
 		below = path
 	}
-	return slices.ContainsFunc(t.ignore, func(pattern string) bool {
+	at := slices.IndexFunc(t.ignore, func(pattern string) bool {
 		name, _ := filepath.Match(pattern, filepath.Base(path)) // patterns are valid: see ValidPattern
 		whole, _ := filepath.Match(filepath.Clean(pattern), below)
 		return name || whole
 	})
+	if at < 0 {
+		return false
+	}
+	t.skipped[t.ignore[at]]++
+	return true
 }
 
 // unreadable records that a directory cannot be read, unless it has just gone since its parent was listed.

@@ -5,6 +5,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -199,10 +200,22 @@ func (m *manifests) remove(ref object.Ref) bool {
 // reading reports what was read.
 func (m *manifests) reading(opts *Manifests) *query.Reading {
 	r := &query.Reading{Objects: map[string]int{}, Ignored: map[string]int{}, Live: opts.Live, Empty: m.empty}
+	skipped := map[string]int{}
 	for _, source := range m.sources {
 		r.Files += source.Files()
 		for kind, n := range source.Ignored() {
 			r.Ignored[kind] += n
+		}
+		for pattern, n := range source.Skipped() {
+			skipped[pattern] += n
+		}
+	}
+	for _, pattern := range opts.Ignore {
+		switch n := skipped[pattern]; {
+		case n > 0:
+			r.Hints = append(r.Hints, fmt.Sprintf("not read because of --ignore %s: %d", pattern, n))
+		case strings.ContainsAny(pattern, "*?[/."): // the name of a kind has none of these
+			r.Hints = append(r.Hints, fmt.Sprintf("--ignore %s matches no file or directory; a pattern is a name, or a path below -f", pattern))
 		}
 	}
 	if n := r.Ignored["Kustomization"]; n > 0 {

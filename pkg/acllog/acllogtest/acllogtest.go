@@ -20,7 +20,7 @@ func Line(at time.Time, acl string, verdict acllog.Verdict, src, dst string, por
 // Append appends text to a log, which it creates if it is missing.
 func Append(t testing.TB, path, text string) {
 	t.Helper()
-	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	f, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600) //nolint:gosec // the file of a test
 	if err != nil {
 		t.Fatal(err)
 	}
