@@ -110,7 +110,8 @@ func connectUpstream(ctx context.Context, cfg *configuration, opts *daemon.Optio
 // peersOf converts the settings of other clusters to options of the daemon.
 func peersOf(cfg *config.Config) daemon.Peers {
 	out := daemon.Peers{
-		Kubeconfig: cmp.Or(cfg.Peers.Kubeconfig, cfg.Kubeconfig), Upstreams: cfg.Peers.Upstreams, Everywhere: cfg.Peers.Selectors == config.PeersSet,
+		Kubeconfig: cmp.Or(cfg.Peers.Kubeconfig, cfg.Kubeconfig), Upstreams: daemon.Upstreams(cfg.Peers.Upstreams),
+		Everywhere: cfg.Peers.Selectors == config.PeersSet,
 	}
 	for _, p := range cfg.Peers.Clusters {
 		out.Clusters = append(out.Clusters, daemon.Peer{Name: p.Name, Context: p.Place})

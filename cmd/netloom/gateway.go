@@ -175,23 +175,22 @@ func (f *gatewayFlags) serve(ctx context.Context, log *logrus.Logger) error {
 // source returns what reads UpstreamClusters.
 func (f *gatewayFlags) source(g *gateway.Gateway, log *logrus.Logger) (run func(context.Context) error, synced func() bool, err error) {
 	if f.clusters != "" {
-		directory := registry.NewDirectory(f.clusters, g.Clusters(), log)
-		return directory.Run, directory.Synced, nil
+		directory := registry.NewDirectory(f.clusters, g.Clusters(), nil, log)
+		return directory.Run, func() bool { return directory.State().Synced }, nil
 	}
 	host, err := kube.Config(kube.Login{Kubeconfig: f.kubeconfig, Context: f.kubeContext})
 	if err != nil {
 		return nil, nil, err
 	}
-	host.ContentType, host.AcceptContentTypes = "", "" // objects of CRDs are JSON
 	client, err := dynamic.NewForConfig(host)
 	if err != nil {
 		return nil, nil, fmt.Errorf("connect to the host cluster: %w", err)
 	}
-	api, err := registry.NewAPI(client, g.Clusters(), log)
+	api, err := registry.NewAPI(client, g.Clusters(), registry.APIOptions{}, log)
 	if err != nil {
 		return nil, nil, err
 	}
-	return api.Run, api.Synced, nil
+	return api.Run, func() bool { return api.State().Synced }, nil
 }
 
 // frontProxy returns the authenticator of trusted proxies, nil if there are none.

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"regexp"
 	"strings"
 
@@ -12,8 +13,15 @@ type Peers struct {
 	Clusters   []Peer // that have an API
 	Kubeconfig string // with their contexts; "" is that of the own cluster
 	Manifests  []Peer // that are directories
-	Upstreams  string // directory of UpstreamClusters; "" if there is none
+	Upstreams  Upstreams
 	Selectors  PeerSelectors
+}
+
+// Upstreams is where UpstreamClusters are read: a directory, or the API of a host cluster. The zero value is nowhere.
+type Upstreams struct {
+	Directory string
+	API       bool
+	Context   string // of the kubeconfig with the contexts of other clusters; "" is the own cluster
 }
 
 // Peer is a cluster and where it is read: a context of a kubeconfig file, or a directory.
@@ -45,12 +53,37 @@ func (c *Config) peerSettings() []setting.Setting {
 			&c.Peers.Kubeconfig),
 		peerList("peer-manifests", "other clusters that are directories of manifests, as NAME=DIRECTORY",
 			"NAME=DIRECTORY, separated by commas", regexp.MustCompile(`^`+clusterName+`=.+$`), &c.Peers.Manifests),
-		setting.Text("upstreams", "", "directory of UpstreamClusters: the others than the own cluster are other clusters, too. They join and leave "+
-			"with their objects, without a restart", &c.Peers.Upstreams),
+		upstreamsAt("upstreams", "where UpstreamClusters are, which are other clusters that join and leave without a restart: in a directory; crd for the own "+
+			"cluster's API; crd=CONTEXT for another API, by a context of peer-kubeconfig", &c.Peers.Upstreams),
 		setting.Choice("peer-selectors", string(PeersLocal), "which pods a selector of peers without the key netloom.io/cluster selects: "+
 			"local ones, or those of the whole set of clusters",
 			[]PeerSelectors{PeersLocal, PeersSet}, &c.Peers.Selectors),
 	}
+}
+
+// upstreamsAt accepts where UpstreamClusters are. A directory with the name crd is ./crd.
+func upstreamsAt(key, usage string, value *Upstreams) setting.Setting {
+	var text string
+	valid := func(v string) error {
+		if v == "crd=" {
+			return errors.New("names no context")
+		}
+		return nil
+	}
+	s := setting.Parsed(key, "", usage, "DIRECTORY, crd or crd=CONTEXT", valid, &text)
+	set := s.Set
+	s.Set = func(v string) bool {
+		ok := set(v)
+		*value = Upstreams{Directory: text}
+		if context, found := strings.CutPrefix(text, "crd="); found || text == "crd" {
+			*value = Upstreams{API: true}
+			if found {
+				value.Context = context
+			}
+		}
+		return ok
+	}
+	return s
 }
 
 // peerList accepts a list of clusters with their places.
@@ -74,9 +107,7 @@ func peerList(key, usage, expect string, pattern *regexp.Regexp, value *[]Peer) 
 }
 
 func (c *Config) peerContradictions(bad map[string]bool, fault func(key, reason string)) {
-	if c.Peers.Upstreams != "" && c.Cluster == "" {
-		fault("upstreams", "needs cluster, the name of the own cluster")
-	}
+	c.upstreamContradictions(fault)
 	seen := map[string]bool{c.Cluster: !bad["cluster"]}
 	for _, list := range []struct {
 		key   string
@@ -94,5 +125,18 @@ func (c *Config) peerContradictions(bad map[string]bool, fault func(key, reason 
 	}
 	if len(c.Peers.Clusters) > 0 && c.Peers.Kubeconfig == "" && c.Kubeconfig == "" {
 		fault("peer-clusters", "needs peer-kubeconfig")
+	}
+}
+
+func (c *Config) upstreamContradictions(fault func(key, reason string)) {
+	u := &c.Peers.Upstreams
+	if *u != (Upstreams{}) && c.Cluster == "" {
+		fault("upstreams", "needs cluster, the name of the own cluster")
+	}
+	switch {
+	case u.API && u.Context == "" && c.Manifests != "":
+		fault("upstreams", "is crd, but the own cluster is a directory of manifests: crd=CONTEXT selects an API")
+	case u.Context != "" && c.Peers.Kubeconfig == "" && c.Kubeconfig == "":
+		fault("upstreams", "needs peer-kubeconfig")
 	}
 }

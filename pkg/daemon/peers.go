@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/sirupsen/logrus"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/netloom/netloom/pkg/manifest"
@@ -19,8 +20,16 @@ import (
 type Peers struct {
 	Clusters   []Peer
 	Kubeconfig string // of those that have a context
-	Upstreams  string // directory of UpstreamClusters, which are other clusters, too; "" if there is none
-	Everywhere bool   // a selector that names no cluster selects pods of all of them
+	Upstreams  Upstreams
+	Everywhere bool // a selector that names no cluster selects pods of all of them
+}
+
+// Upstreams is where UpstreamClusters are read, which are other clusters, too: a directory, or the API of a host cluster. The zero
+// value is nowhere.
+type Upstreams struct {
+	Directory string
+	API       bool
+	Context   string // of Peers.Kubeconfig; "" is the own cluster
 }
 
 // Peer is another cluster: its API or a directory of manifests.
@@ -33,7 +42,7 @@ type Peer struct {
 // clusterSet returns in which clusters policies find peers.
 func (p *Peers) clusterSet() field.ClusterSet {
 	switch {
-	case len(p.Clusters) == 0 && p.Upstreams == "":
+	case len(p.Clusters) == 0 && p.Upstreams == Upstreams{}:
 		return field.SingleCluster
 	case p.Everywhere:
 		return field.SetByDefault
@@ -56,10 +65,35 @@ func newPeers(opts *Options, log logrus.FieldLogger) (*peers.Set, error) {
 		clusters = append(clusters, peers.Cluster{Name: p.Name, Source: read})
 	}
 	set := peers.New(clusters, 0, log)
-	if opts.Peers.Upstreams != "" {
-		set.Follow(upstreams.New(opts.Peers.Upstreams, opts.Cluster, set, log))
+	if opts.Peers.Upstreams != (Upstreams{}) {
+		registry, err := newRegistry(opts, set, log)
+		if err != nil {
+			return nil, fmt.Errorf("UpstreamClusters: %w", err)
+		}
+		set.Follow(registry)
 	}
 	return set, nil
+}
+
+// newRegistry makes what has clusters join a set and leave it.
+func newRegistry(opts *Options, set *peers.Set, log logrus.FieldLogger) (*upstreams.Registry, error) {
+	at := &opts.Peers.Upstreams
+	if !at.API {
+		return upstreams.FromDirectory(at.Directory, opts.Cluster, set, log), nil
+	}
+	login := opts.login()
+	if at.Context != "" {
+		login = kube.Login{Kubeconfig: opts.Peers.Kubeconfig, Context: at.Context}
+	}
+	config, err := kube.Config(login)
+	if err != nil {
+		return nil, err
+	}
+	host, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("connect to Kubernetes: %w", err)
+	}
+	return upstreams.FromAPI(host, opts.Cluster, set, log)
 }
 
 // peerClusters lists what is known of other clusters, for metrics.

@@ -44,7 +44,7 @@ func NewClient(ctx context.Context, dir string, log logrus.FieldLogger) (*Client
 	name := objects[0].Name
 	c := &Client{infos: requestInfos(), stop: stop}
 	c.cluster = upstream.New(ctx, name, upstream.Options{Log: log.WithField("cluster", name)})
-	directory := registry.NewDirectory(dir, only{c.cluster, log}, log)
+	directory := registry.NewDirectory(dir, only{c.cluster, log}, nil, log)
 	directory.Load()
 	if c.cluster.Object() == nil {
 		c.Close()

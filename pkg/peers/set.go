@@ -38,6 +38,8 @@ type Registry interface {
 	Run(ctx context.Context) error
 	// Synced reports whether the clusters that existed at the start have joined.
 	Synced() bool
+	// Lost returns since when it is not known which clusters there are; zero if it is.
+	Lost() time.Time
 	// Problems lists why clusters could not join.
 	Problems() []object.Problem
 }

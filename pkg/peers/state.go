@@ -35,8 +35,13 @@ func (s *Set) Degraded() []string {
 		return nil
 	}
 	var out []string
-	if s.registry != nil && !s.registry.Synced() {
-		out = append(out, "degraded: it is not known which other clusters there are: their pods match no policy")
+	if s.registry != nil {
+		switch lost := s.registry.Lost(); {
+		case !s.registry.Synced():
+			out = append(out, "degraded: it is not known which other clusters there are: their pods match no policy")
+		case !lost.IsZero():
+			out = append(out, fmt.Sprintf("degraded: which other clusters there are has not been readable for %s: they stay as they were", age(lost)))
+		}
 	}
 	for _, c := range s.States() {
 		if text := c.unread(); text != "" {
@@ -52,8 +57,11 @@ func (s State) unread() string {
 	case !s.Synced:
 		return "has not been read: its pods match no policy"
 	case !s.Lost.IsZero():
-		return fmt.Sprintf("has not been readable for %s: its %d pods stay as they were", time.Since(s.Lost).Round(time.Second), s.Pods)
+		return fmt.Sprintf("has not been readable for %s: its %d pods stay as they were", age(s.Lost), s.Pods)
 	default:
 		return ""
 	}
 }
+
+// age is how long ago t was, in seconds.
+func age(t time.Time) time.Duration { return time.Since(t).Round(time.Second) }

@@ -125,7 +125,7 @@ var rooms = []room{
 	{dir: "pkg/retention", may: []string{"backends", "pkg/object", "pkg/source", "k8s.io/api/core/v1", "k8s.io/apimachinery/pkg/runtime"}},
 	{dir: "pkg/peers/upstreams", may: []string{
 		"pkg/apis/proxy/v1alpha1", "pkg/gateway/registry", "pkg/gateway/upstream", "pkg/object", "pkg/peers", "pkg/source", "pkg/source/kube",
-		"k8s.io/apimachinery/...", "k8s.io/client-go/kubernetes", logrus,
+		"k8s.io/apimachinery/...", "k8s.io/client-go/dynamic", "k8s.io/client-go/kubernetes", logrus,
 	}},
 	{dir: "pkg/peers", may: []string{"pkg/object", "pkg/source", "translator", "golang.org/x/sync/errgroup", logrus}},
 	{dir: "pkg/pipeline", may: []string{
@@ -236,7 +236,7 @@ var rooms = []room{
 		"k8s.io/client-go/kubernetes", "golang.org/x/net/http/httpguts", "golang.org/x/sync/singleflight",
 	}},
 	{dir: "pkg/gateway/registry", may: []string{
-		"pkg/apis/proxy/v1alpha1", "pkg/gateway/definition", "pkg/manifest", "k8s.io/apimachinery/...", "k8s.io/client-go/...", logrus,
+		"pkg/apis/proxy/v1alpha1", "pkg/cause", "pkg/gateway/definition", "pkg/manifest", "k8s.io/apimachinery/...", "k8s.io/client-go/...", logrus,
 	}},
 	{dir: "pkg/gateway/flow", may: []string{"pkg/apis/proxy/v1alpha1", "golang.org/x/time/rate"}},
 	{dir: "pkg/gateway/transport", may: []string{"golang.org/x/net/http/httpguts", "golang.org/x/net/http2", "k8s.io/client-go/transport"}},

@@ -3,6 +3,7 @@
 package e2ekube_test
 
 import (
+	"encoding/base64"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
+	"github.com/netloom/netloom/pkg/apis/proxy/v1alpha1"
 	"github.com/netloom/netloom/test/e2e/ovnlab"
 	"github.com/netloom/netloom/test/e2ekube/deployment"
 	"github.com/netloom/netloom/test/e2ekube/kubelab"
@@ -97,6 +99,39 @@ func TestPodsOfAnotherCluster(t *testing.T) {
 	w.netloom = run(t, w.kube, home, "netloom", "NETLOOM_PEER_CLUSTERS=")
 	w.netloom.AwaitReady()
 	require.False(t, w.isPeer(remote), "b has left the set")
+	w.netloom.Stop()
+	testUpstreams(t, w, b)
+}
+
+// testUpstreams has cluster b join and leave with its UpstreamCluster in the API of the own cluster, without a restart.
+func testUpstreams(t *testing.T, w *world, b *kubelab.Lab) {
+	t.Helper()
+	definition, err := os.ReadFile(root + "/deploy/crds/proxy.kubegateway.io_upstreamclusters.yaml")
+	require.NoError(t, err)
+	w.kube.Apply(string(definition))
+	clusters := w.kube.Objects().Resource(v1alpha1.GroupVersion.WithResource(v1alpha1.PluralUpstreamCluster))
+	ovnlab.Eventually(t, patience, "the server has UpstreamClusters", func() bool {
+		_, err := clusters.List(t.Context(), metav1.ListOptions{})
+		return err == nil
+	})
+	config := b.Config()
+	ca, err := os.ReadFile(config.CAFile)
+	require.NoError(t, err)
+	w.kube.Apply(`apiVersion: proxy.kubegateway.io/v1alpha1
+kind: UpstreamCluster
+metadata: {name: b}
+spec:
+  servers: [{endpoint: "` + config.Host + `"}]
+  clientConfig: {bearerToken: "` + b.Token(home, "netloom-peer") + `", caData: ` + base64.StdEncoding.EncodeToString(ca) + `}
+  dispatchPolicies: [{rules: [{verbs: ["*"], apiGroups: ["*"], resources: ["*"]}]}]
+`)
+	w.kube.ApplyObjects(central(t, "upstreams")(settingsFor(w.ovn) + "cluster: a\nupstreams: crd\n"))
+	w.netloom = run(t, w.kube, home, "netloom")
+	w.netloom.AwaitReady()
+	require.True(t, w.isPeer(remote), "b has joined the set")
+	require.NoError(t, clusters.Delete(t.Context(), "b", metav1.DeleteOptions{}))
+	ovnlab.Eventually(t, patience, "b leaves the set", func() bool { return !w.isPeer(remote) })
+	w.netloom.Stop()
 }
 
 // peerObjects are what a cluster gives netloom of another one.

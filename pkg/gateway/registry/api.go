@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -13,23 +15,40 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/dynamic/dynamicinformer"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 
 	"github.com/netloom/netloom/pkg/apis/proxy/v1alpha1"
+	"github.com/netloom/netloom/pkg/cause"
 	"github.com/netloom/netloom/pkg/gateway/definition"
 )
 
+// APIOptions configure what reads UpstreamClusters from an API.
+type APIOptions struct {
+	ReadOnly bool   // no status is written: another process serves the objects
+	Changed  func() // called when State has changed; nil if nobody follows it
+}
+
 // API watches the UpstreamClusters of a host cluster, and writes their status. Make it with NewAPI.
 type API struct {
+	opts     APIOptions
 	client   dynamic.NamespaceableResourceInterface
 	informer cache.SharedIndexInformer
+	handler  cache.ResourceEventHandlerRegistration
 	queue    workqueue.TypedRateLimitingInterface[string]
 	set      Set
 	log      logrus.FieldLogger
+	state    watched
 }
+
+// allServed is in the queue after every object that was listed first. No object has this name.
+const allServed = ""
+
+// resyncTime is how often objects are looked at whose status somebody else may have changed.
+const resyncTime = 10 * time.Minute
 
 // The reasons of the condition Accepted.
 const (
@@ -39,41 +58,87 @@ const (
 )
 
 // NewAPI makes a source that reads nothing before Run.
-func NewAPI(client dynamic.Interface, set Set, log logrus.FieldLogger) (*API, error) {
-	resource := v1alpha1.GroupVersion.WithResource(v1alpha1.PluralUpstreamCluster)
+func NewAPI(client dynamic.Interface, set Set, opts APIOptions, log logrus.FieldLogger) (*API, error) {
 	a := &API{
-		client: client.Resource(resource), set: set, log: log,
-		informer: dynamicinformer.NewFilteredDynamicInformer(client, resource, metav1.NamespaceAll, 10*time.Minute, cache.Indexers{}, nil).Informer(),
-		queue:    workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[string]()),
+		opts: opts, client: client.Resource(v1alpha1.GroupVersion.WithResource(v1alpha1.PluralUpstreamCluster)), set: set, log: log,
+		queue: workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[string]()),
+		state: watched{changed: opts.Changed},
+	}
+	var informed cache.SharedIndexInformerOptions
+	if !opts.ReadOnly {
+		informed.ResyncPeriod = resyncTime
+	}
+	lw := cache.ToListWatcherWithWatchListSemantics(a.listWatch(), client)
+	a.informer = cache.NewSharedIndexInformerWithOptions(lw, &unstructured.Unstructured{}, informed)
+	if err := a.informer.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) { a.failed(err) }); err != nil {
+		return nil, err
 	}
 	enqueue := func(o any) {
 		if key, err := cache.DeletionHandlingMetaNamespaceKeyFunc(o); err == nil {
 			a.queue.Add(key)
 		}
 	}
-	_, err := a.informer.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: enqueue, UpdateFunc: func(_, o any) { enqueue(o) }, DeleteFunc: enqueue})
+	var err error
+	a.handler, err = a.informer.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: enqueue, UpdateFunc: func(_, o any) { enqueue(o) }, DeleteFunc: enqueue})
 	return a, err
 }
 
-// Synced reports whether all objects have been listed and served.
-func (a *API) Synced() bool { return a.informer.HasSynced() && a.queue.Len() == 0 }
+// listWatch lists and watches the objects, and notes whether that is possible.
+func (a *API) listWatch() *cache.ListWatch {
+	return &cache.ListWatch{
+		ListWithContextFunc: func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
+			return a.client.List(ctx, opts)
+		},
+		WatchFuncWithContext: func(ctx context.Context, opts metav1.ListOptions) (watch.Interface, error) {
+			w, err := a.client.Watch(ctx, opts)
+			switch {
+			case err == nil:
+				a.state.readable()
+			case utilnet.IsConnectionRefused(err) || apierrors.IsTooManyRequests(err): // the informer retries it silently
+				a.failed(err)
+			}
+			return w, err
+		},
+	}
+}
+
+// failed records that the objects cannot be listed or watched at present.
+func (a *API) failed(err error) {
+	why := cause.Of(err).Error()
+	if !slices.Contains(a.state.get().Faults, why) {
+		a.log.WithError(err).Error("UpstreamClusters cannot be read; what was served before is still served")
+	}
+	a.state.unreadable(why)
+}
+
+// State returns what is known about the objects.
+func (a *API) State() State { return a.state.get() }
 
 // Run watches until ctx ends.
 func (a *API) Run(ctx context.Context) error {
-	watched := make(chan struct{})
-	go func() {
-		defer close(watched)
-		a.informer.RunWithContext(ctx)
-	}()
-	go func() {
+	var watching sync.WaitGroup
+	watching.Go(func() { a.informer.RunWithContext(ctx) })
+	watching.Go(func() {
+		select {
+		case <-a.handler.HasSyncedChecker().Done():
+			a.queue.Add(allServed)
+		case <-ctx.Done():
+		}
+	})
+	watching.Go(func() {
 		<-ctx.Done()
 		a.queue.ShutDown()
-	}()
+	})
 	for {
 		name, stopped := a.queue.Get()
 		if stopped {
-			<-watched
+			watching.Wait()
 			return nil
+		}
+		if name == allServed {
+			a.state.synced()
+			a.queue.Done(name)
+			continue
 		}
 		if err := a.sync(ctx, name); err != nil {
 			a.log.WithField("cluster", name).WithError(err).Warn("the status of an UpstreamCluster cannot be written")
@@ -85,7 +150,7 @@ func (a *API) Run(ctx context.Context) error {
 	}
 }
 
-// sync has a cluster served as its object is now, and writes its status. A change of host names concerns other clusters too.
+// sync has a cluster served as its object is now, and writes its status, unless it only reads. A change of host names concerns other clusters too.
 func (a *API) sync(ctx context.Context, name string) error {
 	found, exists, err := a.informer.GetStore().GetByKey(name)
 	if err != nil {
@@ -101,6 +166,9 @@ func (a *API) sync(ctx context.Context, name string) error {
 	condition := a.serve(object)
 	if a.set.Conflict(name) != before {
 		a.refresh(name)
+	}
+	if a.opts.ReadOnly {
+		return nil
 	}
 	return a.report(ctx, object, condition)
 }

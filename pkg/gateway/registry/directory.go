@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -9,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -33,8 +33,7 @@ type Directory struct {
 
 	files  map[string]*file
 	served map[string]bool // the names of clusters that were put
-	failed string          // why the directory could not be read last
-	synced atomic.Bool
+	state  watched
 }
 
 // file is a file as it was last read.
@@ -42,16 +41,21 @@ type file struct {
 	digest  [sha256.Size]byte
 	entries []definition.Entry
 	names   []string // of objects that the file has had since it was last readable
-	fault   string
+	fault   string   // why it cannot be read
+	garbled string   // why a document in it is no object
 }
 
-// NewDirectory makes a source that reads nothing before Run or Load.
-func NewDirectory(dir string, set Set, log logrus.FieldLogger) *Directory {
-	return &Directory{dir: dir, set: set, log: log.WithField("directory", dir), files: map[string]*file{}, served: map[string]bool{}}
+// NewDirectory makes a source that reads nothing before Run or Load. changed is called when State has changed; nil if nobody
+// follows it.
+func NewDirectory(dir string, set Set, changed func(), log logrus.FieldLogger) *Directory {
+	return &Directory{
+		dir: dir, set: set, log: log.WithField("directory", dir), files: map[string]*file{}, served: map[string]bool{},
+		state: watched{changed: changed},
+	}
 }
 
-// Synced reports whether the directory has been read.
-func (d *Directory) Synced() bool { return d.synced.Load() }
+// State returns what is known about the directory.
+func (d *Directory) State() State { return d.state.get() }
 
 // Run reads the directory again and again until ctx ends.
 func (d *Directory) Run(ctx context.Context) error {
@@ -71,14 +75,13 @@ func (d *Directory) Run(ctx context.Context) error {
 func (d *Directory) Load() {
 	names, err := list(d.dir)
 	if err != nil {
-		if err.Error() != d.failed {
+		if !slices.Contains(d.state.get().Faults, err.Error()) {
 			d.log.WithError(err).Error("the directory cannot be read; what was served before is still served")
 		}
-		d.failed = err.Error()
+		d.state.unreadable(err.Error())
 		return
 	}
-	d.failed = ""
-	changed := !d.synced.Load()
+	changed := !d.state.get().Synced
 	for name := range d.files {
 		if !slices.Contains(names, name) {
 			delete(d.files, name)
@@ -91,7 +94,15 @@ func (d *Directory) Load() {
 	if changed {
 		d.apply(names)
 	}
-	d.synced.Store(true)
+	var faults []string
+	for _, name := range names {
+		f := d.files[name]
+		if why := cmp.Or(f.fault, f.garbled); why != "" {
+			faults = append(faults, name+": "+why)
+		}
+	}
+	d.state.readable(faults...)
+	d.state.synced()
 }
 
 // list returns the names of the files to read, sorted.
@@ -136,9 +147,10 @@ func (d *Directory) read(name string) (changed bool) {
 	next := &file{digest: digest, entries: definition.Read(text)}
 	readable := true
 	for _, e := range next.entries {
-		readable = readable && e.Name != ""
 		if e.Name != "" {
 			next.names = append(next.names, e.Name)
+		} else {
+			readable, next.garbled = false, e.Err.Error()
 		}
 		if e.Err != nil {
 			d.log.WithFields(logrus.Fields{"file": name, "cluster": e.Name}).WithError(e.Err).Error("an object has faults; its last version without faults is served")
@@ -151,17 +163,12 @@ func (d *Directory) read(name string) (changed bool) {
 	return true
 }
 
-// apply has the set serve what the files contain.
+// apply has the set serve what the files contain. What is gone leaves first, so that others can take its place.
 func (d *Directory) apply(files []string) {
-	from, present := map[string]string{}, map[string]bool{}
+	d.leave(files)
+	from := map[string]string{}
 	for _, name := range files {
 		f := d.files[name]
-		if f == nil {
-			continue
-		}
-		for _, n := range f.names {
-			present[n] = true
-		}
 		for _, e := range f.entries {
 			if e.Name == "" {
 				continue
@@ -175,15 +182,25 @@ func (d *Directory) apply(files []string) {
 		}
 	}
 	for name := range d.served {
+		if conflict := d.set.Conflict(name); conflict != "" {
+			d.log.WithField("cluster", name).Error(conflict)
+		}
+	}
+}
+
+// leave has the set no longer serve the clusters that no file contains.
+func (d *Directory) leave(files []string) {
+	present := map[string]bool{}
+	for _, name := range files {
+		for _, n := range d.files[name].names {
+			present[n] = true
+		}
+	}
+	for name := range d.served {
 		if !present[name] {
 			d.log.WithField("cluster", name).Info("cluster is no longer served")
 			d.set.Delete(name)
 			delete(d.served, name)
-		}
-	}
-	for name := range d.served {
-		if conflict := d.set.Conflict(name); conflict != "" {
-			d.log.WithField("cluster", name).Error(conflict)
 		}
 	}
 }

@@ -85,14 +85,14 @@ func TestDirectory(t *testing.T) {
 	}
 	s := newSet()
 	log, hook := logtest.NewNullLogger()
-	d := registry.NewDirectory(dir, s, log)
+	d := registry.NewDirectory(dir, s, nil, log)
 	write("a.yaml", object("a", "https://a1")+"---\n"+object("b", "https://b1"))
 	write("c.json", `{"apiVersion": "proxy.kubegateway.io/v1alpha1", "kind": "UpstreamCluster"}`)
 	write(".hidden.yaml", object("hidden", "https://h"))
 	write("notes.txt", "notes")
-	require.False(t, d.Synced())
+	require.False(t, d.State().Synced)
 	d.Load()
-	require.True(t, d.Synced())
+	require.True(t, d.State().Synced)
 	s.has(t, map[string]string{"a": "https://a1", "b": "https://b1"})
 
 	write("a.yaml", object("a", "ftp://a2")+"---\n"+object("b", "https://b2"))
@@ -113,8 +113,9 @@ func TestDirectory(t *testing.T) {
 	write("z.yaml", object("a", "https://other"))
 	d.Load()
 	s.has(t, map[string]string{"a": "https://a3"})
-	require.Contains(t, hook.LastEntry().Message, "no longer served")
 	logged := len(hook.AllEntries())
+	require.Contains(t, hook.AllEntries()[logged-2].Message, "no longer served")
+	require.Contains(t, hook.LastEntry().Message, "is defined in a.yaml already")
 	d.Load()
 	require.Len(t, hook.AllEntries(), logged, "faults are logged once")
 
@@ -158,7 +159,7 @@ func TestAPI(t *testing.T) {
 		o.SetGeneration(generation)
 		return o
 	}
-	api, err := registry.NewAPI(client, s, log)
+	api, err := registry.NewAPI(client, s, registry.APIOptions{}, log)
 	require.NoError(t, err)
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
@@ -185,7 +186,7 @@ func TestAPI(t *testing.T) {
 	accepted("a", "True", "Served", "", 1)
 	accepted("b", "False", "Invalid", "spec.servers[0].endpoint", 1)
 	accepted("c", "False", "Conflict", "belongs to cluster a", 1)
-	require.Eventually(t, api.Synced, 20*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return api.State().Synced }, 20*time.Second, time.Millisecond)
 	s.has(t, map[string]string{"a": "https://a1", "c": "https://c1"})
 
 	_, err = clusters.Update(ctx, decode(object("a", "https://bad"), 2), metav1.UpdateOptions{})

@@ -1,5 +1,6 @@
-// Package upstreams has the UpstreamClusters of a directory join a set of clusters, and leave it with their files.
+// Package upstreams has UpstreamClusters join a set of clusters, and leave it when they are deleted.
 //
-// An object that changes in place, with other API servers or credentials, stays in the set: watches go on where they were.
-// Requests go to an API server that is ready, as in the gateway, whose registry and engine this package uses.
+// They are the files of a directory or the objects of a host cluster. One that changes in place, with other API servers or
+// credentials, stays in the set: watches go on where they were. Requests go to an API server that is ready, as in the gateway, whose
+// registry and engine this package uses.
 package upstreams

@@ -3,6 +3,7 @@ package upstreams_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -14,8 +15,16 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic/fake"
+	clienttesting "k8s.io/client-go/testing"
+	"sigs.k8s.io/yaml"
 
+	"github.com/netloom/netloom/pkg/apis/proxy/v1alpha1"
 	"github.com/netloom/netloom/pkg/peers"
 	"github.com/netloom/netloom/pkg/peers/upstreams"
 	"github.com/netloom/netloom/pkg/pipeline/pipelinetest"
@@ -94,7 +103,7 @@ func newRig(t *testing.T, static ...peers.Cluster) *rig {
 		t: t, dir: t.TempDir(), set: peers.New(static, 0, pipelinetest.Log(t)),
 		of: translator.New(translator.Options{Cluster: "a", ClusterSet: field.LocalByDefault}),
 	}
-	r.set.Follow(upstreams.New(r.dir, "a", r.set, pipelinetest.Log(t)))
+	r.set.Follow(upstreams.FromDirectory(r.dir, "a", r.set, pipelinetest.Log(t)))
 	return r
 }
 
@@ -181,7 +190,9 @@ func TestNamesOfUpstreamClusters(t *testing.T) {
 	r := newRig(t, peers.Cluster{Name: "c", Source: pipelinetest.New()})
 	r.write("x.yaml", upstreamCluster(long, api)+"---\n"+upstreamCluster("c", api))
 	r.start()
-	r.await("faults are reported", func() bool { return len(r.set.Problems()) == 2 })
+	r.await("faults are reported", func() bool {
+		return len(r.set.Problems()) == 2 && !strings.Contains(fmt.Sprint(r.set.Problems()), "not read yet")
+	})
 	require.Contains(t, r.set.Problems()[0].Error(), "the name has to be a label value, of at most 63 characters")
 	require.Contains(t, r.set.Problems()[1].Error(), "UpstreamCluster c: there is already a cluster c")
 	require.NoError(t, os.Remove(filepath.Join(r.dir, "x.yaml")))
@@ -191,10 +202,75 @@ func TestNamesOfUpstreamClusters(t *testing.T) {
 
 func TestADirectoryThatCannotBeReadIsWaitedFor(t *testing.T) {
 	set := peers.New(nil, time.Hour, pipelinetest.Log(t))
-	set.Follow(upstreams.New(filepath.Join(t.TempDir(), "none"), "a", set, pipelinetest.Log(t)))
+	set.Follow(upstreams.FromDirectory(filepath.Join(t.TempDir(), "none"), "a", set, pipelinetest.Log(t)))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	require.ErrorContains(t, set.Read(ctx), "the directory of other clusters has not been read")
+	require.ErrorContains(t, set.Read(ctx), "it is not known which other clusters there are")
 	require.False(t, set.Ready())
 	require.Equal(t, []string{"degraded: it is not known which other clusters there are: their pods match no policy"}, set.Degraded())
+}
+
+// host is a fake API with UpstreamClusters.
+type host struct {
+	*fake.FakeDynamicClient
+	resource schema.GroupVersionResource
+	down     atomic.Bool // no request is answered
+}
+
+func newHost() *host {
+	resource := v1alpha1.GroupVersion.WithResource(v1alpha1.PluralUpstreamCluster)
+	h := &host{resource: resource, FakeDynamicClient: fake.NewSimpleDynamicClientWithCustomListKinds(
+		runtime.NewScheme(), map[schema.GroupVersionResource]string{resource: "UpstreamClusterList"},
+	)}
+	h.PrependReactor("list", "*", func(clienttesting.Action) (bool, runtime.Object, error) {
+		return h.down.Load(), nil, errors.New("the host cluster is away")
+	})
+	return h
+}
+
+// apply creates or replaces the object of a cluster.
+func (h *host) apply(t *testing.T, text string) {
+	t.Helper()
+	o := &unstructured.Unstructured{}
+	require.NoError(t, yaml.Unmarshal([]byte(text), &o.Object))
+	_, err := h.Resource(h.resource).Create(t.Context(), o, metav1.CreateOptions{})
+	if apierrors.IsAlreadyExists(err) {
+		_, err = h.Resource(h.resource).Update(t.Context(), o, metav1.UpdateOptions{})
+	}
+	require.NoError(t, err)
+}
+
+// TestClustersJoinAndLeaveWithTheirObjects follows the objects of a host cluster, which cannot be read at first.
+func TestClustersJoinAndLeaveWithTheirObjects(t *testing.T) {
+	t.Parallel()
+	h, api := newHost(), newServer(t)
+	h.down.Store(true)
+	r := &rig{t: t, set: peers.New(nil, time.Hour, pipelinetest.Log(t)), of: translator.New(translator.Options{Cluster: "a", ClusterSet: field.LocalByDefault})}
+	from, err := upstreams.FromAPI(h, "a", r.set, pipelinetest.Log(t))
+	require.NoError(t, err)
+	r.set.Follow(from)
+	h.apply(t, upstreamCluster("a", api))
+	h.apply(t, upstreamCluster("b", api))
+	r.start()
+	r.await("the fault is reported", func() bool { return strings.Contains(fmt.Sprint(r.set.Problems()), "the host cluster is away") })
+	require.False(t, r.set.Ready())
+	require.Contains(t, r.set.Degraded()[0], "it is not known which other clusters there are")
+
+	h.down.Store(false)
+	r.await("b joins", func() bool { return r.of.PeerPods("b") == 1 })
+	r.await("all is read", r.set.Ready)
+	require.Len(t, r.set.States(), 1, "the own cluster is not another one")
+	r.await("nothing is wrong", func() bool { return len(r.set.Problems()) == 0 && len(r.set.Degraded()) == 0 })
+
+	h.apply(t, strings.Replace(upstreamCluster("b", api), "http://", "ftp://", 1))
+	r.await("a fault is reported", func() bool { return len(r.set.Problems()) == 1 })
+	require.Contains(t, r.set.Problems()[0].Error(), "UpstreamCluster b: ")
+	require.Equal(t, 1, r.of.PeerPods("b"), "the version before stays in use")
+
+	require.NoError(t, h.Resource(h.resource).Delete(t.Context(), "b", metav1.DeleteOptions{}))
+	r.await("b leaves", func() bool { return r.of.PeerPods("b") == 0 && len(r.set.States()) == 0 })
+	require.Empty(t, r.set.Problems())
+	for _, action := range h.Actions() {
+		require.NotEqual(t, "status", action.GetSubresource(), "the status belongs to the gateway")
+	}
 }
