@@ -239,9 +239,10 @@ func (g *Group) add(o *Group) { *g = unionOf([]*Group{g, o}) }
 // unionOf is the ends in any of some groups.
 func unionOf(groups []*Group) Group {
 	var g Group
+	first := groups[0].key()
 	for i, o := range groups {
-		if i > 0 && o.key() == groups[0].key() {
-			continue
+		if i > 0 && o.key() == first {
+			continue // most groups of one end are equal
 		}
 		g.Pods, g.Outside = append(g.Pods, o.Pods...), append(g.Outside, o.Outside...)
 	}
