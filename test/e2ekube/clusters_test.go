@@ -103,7 +103,11 @@ func TestPodsOfAnotherCluster(t *testing.T) {
 	testUpstreams(t, w, b)
 }
 
+// upstreamsRole is the role of the component that lets netloom read UpstreamClusters.
+const upstreamsRole = "netloom-upstreams"
+
 // testUpstreams has cluster b join and leave with its UpstreamCluster in the API of the own cluster, without a restart.
+// While netloom may not read such objects, b stays.
 func testUpstreams(t *testing.T, w *world, b *kubelab.Lab) {
 	t.Helper()
 	definition, err := os.ReadFile(root + "/deploy/crds/proxy.kubegateway.io_upstreamclusters.yaml")
@@ -125,10 +129,23 @@ spec:
   clientConfig: {bearerToken: "` + b.Token(home, "netloom-peer") + `", caData: ` + base64.StdEncoding.EncodeToString(ca) + `}
   dispatchPolicies: [{rules: [{verbs: ["*"], apiGroups: ["*"], resources: ["*"]}]}]
 `)
-	w.kube.ApplyObjects(central(t, "upstreams")(settingsFor(w.ovn) + "cluster: a\nupstreams: crd\n"))
+	objects := central(t, "upstreams")(settingsFor(w.ovn) + "cluster: a\nupstreams: crd\n")
+	w.kube.ApplyObjects(objects)
 	w.netloom = run(t, w.kube, home, "netloom")
 	w.netloom.AwaitReady()
 	require.True(t, w.isPeer(remote), "b has joined the set")
+
+	w.kube.Apply("apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: " + upstreamsRole + "}\nrules: []\n")
+	w.kube.KillAPI() // watches that are open stay open
+	w.kube.StartAPI()
+	unread := func() bool {
+		text, err := w.netloom.Get("/readyz")
+		return err == nil && strings.Contains(text, "which other clusters there are has not been readable for ")
+	}
+	ovnlab.Eventually(t, patience, "a missing permission is reported", unread)
+	require.True(t, w.isPeer(remote), "b stays in the set")
+	w.kube.ApplyObjects([]*unstructured.Unstructured{deployment.Find(objects, "ClusterRole", upstreamsRole)})
+	ovnlab.Eventually(t, patience, "UpstreamClusters are read again", func() bool { return !unread() })
 	require.NoError(t, clusters.Delete(t.Context(), "b", metav1.DeleteOptions{}))
 	ovnlab.Eventually(t, patience, "b leaves the set", func() bool { return !w.isPeer(remote) })
 	w.netloom.Stop()

@@ -32,6 +32,7 @@ func auditedRights(t *testing.T) []right {
 		rightsOfRole(t, central(t, "webhook")(settings), "netloom-webhook"), // by TestWebhookRights
 		rightsOf(t, []*unstructured.Unstructured{metrics}),                  // by TestSecureMetrics
 		rightsOf(t, peerObjects(t)),                                         // by TestPodsOfAnotherCluster
+		rightsOfRole(t, central(t, "upstreams")(settings), upstreamsRole),   // by TestPodsOfAnotherCluster
 	)
 }
 
