@@ -5,10 +5,15 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	mcsv1alpha1 "sigs.k8s.io/mcs-api/pkg/apis/v1alpha1"
 
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/test/growth"
 	"github.com/netloom/netloom/translator"
 	"github.com/netloom/netloom/translator/budget"
+	"github.com/netloom/netloom/translator/service"
 )
 
 // TestAServiceGrowsWithItsSourceRanges has as many ports as ranges, and changes one endpoint.
@@ -28,6 +33,48 @@ func TestAServiceGrowsWithItsSourceRanges(t *testing.T) {
 			tr.Snapshot()
 		}
 	})
+}
+
+// TestServicesThatWantTheSameAddress has many Services ask for the ports of one address, in one network or one each, and lets the
+// oldest leave.
+func TestServicesThatWantTheSameAddress(t *testing.T) {
+	of := func(i int, network string) runtime.Object {
+		s := newService(t, fmt.Sprintf("s%05d", i), 0, fmt.Sprintf("{clusterIP: 10.%d.%d.1, externalIPs: [10.0.0.1]}", 1+i/250, i%250))
+		s.Annotations = map[string]string{service.NetworkAnnotation: network}
+		for port := range int32(10) {
+			s.Spec.Ports = append(s.Spec.Ports, corev1.ServicePort{Name: fmt.Sprint("p", port), Port: 80 + port})
+		}
+		return s
+	}
+	for _, tc := range []struct {
+		name, kind string
+		asks       func(i int) runtime.Object
+	}{
+		{"Services", object.KindService, func(i int) runtime.Object { return of(i, "") }},
+		{"Services of many networks", object.KindService, func(i int) runtime.Object { return of(i, fmt.Sprint("n", i)) }},
+		{"ServiceImports", object.KindServiceImport, func(i int) runtime.Object {
+			o := &mcsv1alpha1.ServiceImport{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: fmt.Sprintf("s%05d", i)}}
+			o.Spec.Type, o.Spec.IPs = mcsv1alpha1.ClusterSetIP, []string{"10.0.0.1"}
+			for port := range int32(10) {
+				o.Spec.Ports = append(o.Spec.Ports, mcsv1alpha1.ServicePort{Name: fmt.Sprint("p", port), Port: 80 + port})
+			}
+			return o
+		}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			growth.NearlyLinear(t, 150, func(n int) func() {
+				tr := translator.New(translator.Options{})
+				for i := range n {
+					put(t, tr, tc.asks(i))
+				}
+				return func() {
+					tr.Snapshot()
+					tr.Remove(tc.kind, "shop", "s00000")
+					tr.Snapshot()
+				}
+			})
+		})
+	}
 }
 
 // TestSlicesOfAServiceCostEachTheSame takes many slices of one Service in and out again.

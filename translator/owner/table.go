@@ -13,7 +13,7 @@ func NewTable[K, C comparable](compare func(a, b C) int) *Table[K, C] {
 	return &Table[K, C]{compare: compare, asking: map[K][]C{}}
 }
 
-// All returns all that ask for k, its owner first. The list is read-only and does not change with the table.
+// All returns all that ask for k, its owner first. The list is read-only, and valid until the table changes.
 func (t *Table[K, C]) All(k K) []C { return t.asking[k] }
 
 // Owner returns the owner of k; false if none asks for it.
@@ -25,23 +25,26 @@ func (t *Table[K, C]) Owner(k K) (C, bool) {
 	return none, false
 }
 
-// Add records that c asks for k, which it did not before. It returns the others that do.
-func (t *Table[K, C]) Add(k K, c C) (others []C) {
-	others = t.asking[k]
-	i, _ := slices.BinarySearchFunc(others, c, t.compare)
-	t.asking[k] = slices.Insert(slices.Clone(others), i, c)
-	return others
+// Add records that c asks for k, which it did not before. It reports whether others do.
+func (t *Table[K, C]) Add(k K, c C) (others bool) {
+	asking := t.asking[k]
+	i, _ := slices.BinarySearchFunc(asking, c, t.compare)
+	t.asking[k] = slices.Insert(asking, i, c)
+	return len(asking) > 0
 }
 
-// Remove records that c no longer asks for k. It returns the others that do.
-func (t *Table[K, C]) Remove(k K, c C) (others []C) {
-	others = slices.DeleteFunc(slices.Clone(t.asking[k]), func(o C) bool { return o == c })
-	if len(others) == 0 {
-		delete(t.asking, k)
-		return nil
+// Remove records that c no longer asks for k, and compares as it did when it was added. It reports whether others ask for k.
+func (t *Table[K, C]) Remove(k K, c C) (others bool) {
+	asking := t.asking[k]
+	if i, found := slices.BinarySearchFunc(asking, c, t.compare); found {
+		asking = slices.Delete(asking, i, i+1)
 	}
-	t.asking[k] = others
-	return others
+	if len(asking) == 0 {
+		delete(t.asking, k)
+		return false
+	}
+	t.asking[k] = asking
+	return true
 }
 
 // Len counts the things asked for.

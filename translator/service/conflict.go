@@ -43,33 +43,44 @@ func olderFirst(s, o *service) int {
 	return cmp.Or(strings.Compare(s.ref.Kind, o.ref.Kind), owner.CompareAge(s.created, o.created), s.ref.Compare(o.ref))
 }
 
-// replace has s ask for the places of s.wanted instead of those of was, with this creation time. It returns the others
-// that ask for what s gave up or newly asks for.
-func (c owners) replace(s *service, was *intent.LoadBalancer, created metav1.Time) []*service {
+// contested are places that several services ask for, now or before.
+type contested map[place]bool
+
+// replace has s ask for the places of s.wanted instead of those of was, with this creation time. Among contested, it records those
+// that s gave up or newly asks for, and that others ask for too.
+func (c owners) replace(s *service, was *intent.LoadBalancer, created metav1.Time, among contested) {
+	leave := func(f *intent.Frontend) {
+		if key := placeOf(f); c.Remove(key, s) {
+			among[key] = true
+		}
+	}
+	ask := func(f *intent.Frontend) {
+		if key := placeOf(f); c.Add(key, s) {
+			among[key] = true
+		}
+	}
 	now := s.wanted
-	var rivals []*service
 	if was != nil && now != nil && was.Network == now.Network && s.created.Equal(&created) {
 		c.difference(was, now, func(gone, came *intent.Frontend) {
 			if gone != nil {
-				rivals = append(rivals, c.Remove(placeOf(gone), s)...)
+				leave(gone)
 			} else {
-				rivals = append(rivals, c.Add(placeOf(came), s)...)
+				ask(came)
 			}
 		})
-		return rivals
+		return
 	}
 	if was != nil {
 		for i := range was.Frontends {
-			rivals = append(rivals, c.Remove(placeOf(&was.Frontends[i]), s)...)
+			leave(&was.Frontends[i])
 		}
 	}
 	s.created = created
 	if now != nil {
 		for i := range now.Frontends {
-			rivals = append(rivals, c.Add(placeOf(&now.Frontends[i]), s)...)
+			ask(&now.Frontends[i])
 		}
 	}
-	return rivals
 }
 
 // difference visits the frontends that only one of two load balancers has, or that are unique in the cluster in only
@@ -94,24 +105,47 @@ func (owners) difference(was, now *intent.LoadBalancer, visit func(gone, came *i
 	}
 }
 
-// owner returns the owner of a place that s asks for: s itself, or an older service.
-func (c owners) owner(s *service, key place) *service {
-	var others []*service
-	for _, r := range c.All(key) {
-		own := r.frontend(key)
-		at := slices.IndexFunc(others, func(h *service) bool {
-			return h.wanted.Network == r.wanted.Network || onceOnly(own) || onceOnly(h.frontend(key))
-		})
-		switch {
-		case at < 0 && r == s:
-			return s
-		case at < 0:
-			others = append(others, r)
-		case r == s:
-			return others[at]
+// standing is who owns a place that several services ask for. A place that the first of them can have only once in the cluster is
+// its own; otherwise each network has an owner.
+type standing struct {
+	first     *service
+	once      bool                // the first owns the place in every network
+	byNetwork map[string]*service // unless once
+}
+
+// standings are those of places, each found when it is needed: a place that n services ask for costs n, not n for each of them.
+type standings map[place]standing
+
+// of returns who owns a place.
+func (d standings) of(key place, asking []*service) standing {
+	if known, ok := d[key]; ok {
+		return known
+	}
+	out := standing{first: asking[0], once: onceOnly(asking[0].frontend(key))}
+	if !out.once {
+		out.byNetwork = map[string]*service{}
+		for _, s := range asking {
+			if out.byNetwork[s.wanted.Network] == nil && !onceOnly(s.frontend(key)) {
+				out.byNetwork[s.wanted.Network] = s
+			}
 		}
 	}
-	return s
+	d[key] = out
+	return out
+}
+
+// owner returns the owner of the place that s asks for with a frontend: s itself, or an older service.
+func (c owners) owner(s *service, f *intent.Frontend, known standings) *service {
+	key := placeOf(f)
+	asking := c.All(key)
+	if len(asking) == 1 {
+		return s
+	}
+	now := known.of(key, asking)
+	if now.once || onceOnly(f) {
+		return now.first
+	}
+	return now.byNetwork[s.wanted.Network]
 }
 
 // frontend returns the frontend with which s asks for a place.
@@ -123,7 +157,7 @@ func (s *service) frontend(key place) *intent.Frontend {
 
 // settle returns what s wanted without the frontends that an older service has, nil if nothing is left, and a problem
 // for each of those. A Service beyond its budget gets nothing, and keeps what it owns.
-func (c owners) settle(s *service) (*intent.LoadBalancer, []object.Problem) {
+func (c owners) settle(s *service, known standings) (*intent.LoadBalancer, []object.Problem) {
 	if s.wanted == nil || s.over {
 		return nil, nil
 	}
@@ -132,7 +166,7 @@ func (c owners) settle(s *service) (*intent.LoadBalancer, []object.Problem) {
 	won, intact := wanted, true
 	for i := range wanted {
 		f := &wanted[i]
-		first := c.owner(s, placeOf(f))
+		first := c.owner(s, f, known)
 		switch {
 		case first != s && intact:
 			won, intact = slices.Clone(wanted[:i]), false

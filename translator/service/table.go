@@ -112,20 +112,25 @@ func (t *Table) file(key object.Ref, now *endpointSlice) {
 // Translate translates the services that changed and writes those whose result differs. All of them ask for their
 // frontends before any is given one, so no frontend is ever written for two.
 func (t *Table) Translate(next *intent.Builder) {
-	settle := map[object.Ref]bool{}
+	settle, among := map[*service]bool{}, contested{}
 	for _, ref := range t.dirty.Take(dirty.LoadBalancers, object.Ref.Compare) {
-		settle[ref] = true
-		for _, rival := range t.translate(t.byRef[ref]) {
-			settle[rival.ref] = true
+		s := t.byRef[ref]
+		settle[s] = true
+		t.translate(s, among)
+	}
+	for key := range among {
+		for _, rival := range t.owners.All(key) {
+			settle[rival] = true
 		}
 	}
-	for _, ref := range slices.SortedFunc(maps.Keys(settle), object.Ref.Compare) {
-		t.settle(t.byRef[ref], next)
+	known := standings{}
+	for _, s := range slices.SortedFunc(maps.Keys(settle), func(a, b *service) int { return a.ref.Compare(b.ref) }) {
+		t.settle(s, known, next)
 	}
 }
 
-// translate determines what s wants and asks for it. It returns those that ask for what s newly asks for, or no longer.
-func (t *Table) translate(s *service) []*service {
+// translate determines what s wants and asks for it. Places for which others are affected are recorded among the contested.
+func (t *Table) translate(s *service, among contested) {
 	was := s.wanted
 	var now translation
 	var created metav1.Time
@@ -138,12 +143,12 @@ func (t *Table) translate(s *service) []*service {
 	if now.onNodes {
 		t.onNodes[s.ref] = true
 	}
-	return t.owners.replace(s, was, created)
+	t.owners.replace(s, was, created, among)
 }
 
 // settle writes the frontends that s owns, if they differ from what was written before.
-func (t *Table) settle(s *service, next *intent.Builder) {
-	won, lost := t.owners.settle(s)
+func (t *Table) settle(s *service, known standings, next *intent.Builder) {
+	won, lost := t.owners.settle(s, known)
 	t.problems.Set(s.ref, append(slices.Clone(s.faults), lost...))
 	switch {
 	case won == nil && s.current != nil:
