@@ -89,15 +89,16 @@ func Make(state query.State, world []runtime.Object, edit Edit, opts translator.
 		state.Objects.Add(p)
 	}
 	state.Problems = slices.DeleteFunc(slices.Clone(state.Problems), func(p object.Problem) bool { return edited[p.Ref] })
-	state.Problems = append(state.Problems, edit.Problems...)
+	var found []object.Problem
 	for _, p := range t.Problems() {
 		if edited[p.Ref] {
 			p.Place = edit.places[p.Ref]
-			located := []object.Problem{p}
-			locate(located, edit.text)
-			state.Problems = append(state.Problems, located...)
+			found = append(found, p)
 		}
 	}
+	found = shortened(found)
+	locate(found, edit.text)
+	state.Problems = slices.Concat(state.Problems, edit.Problems, found)
 	slices.SortFunc(state.Problems, object.Problem.Compare)
 	return state, nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/netloom/netloom/pkg/draft"
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/query"
+	"github.com/netloom/netloom/test/growth"
 	"github.com/netloom/netloom/test/policygen"
 	"github.com/netloom/netloom/translator"
 )
@@ -157,4 +158,23 @@ func TestProblemsOfTheTranslationHaveLines(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, state.Problems, 1)
 	require.Equal(t, 7, state.Problems[0].Place.Line)
+}
+
+// TestATextOfMistakesCostsWhatItsLengthDoes has mistakes in every line: in as many documents, and in one policy.
+func TestATextOfMistakesCostsWhatItsLengthDoes(t *testing.T) {
+	for name, line := range map[string]struct{ head, each string }{
+		"documents": {"", "---\na\n"},
+		"ports":     {webOnly, "  - ports: [{port: 0}]\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			growth.NearlyLinear(t, 2000, func(n int) func() {
+				text := []byte(line.head + strings.Repeat(line.each, n))
+				return func() {
+					edit := draft.Parse(text)
+					require.Len(t, edit.Problems, draft.MaxProblems+1)
+					require.Empty(t, edit.Put)
+				}
+			})
+		})
+	}
 }

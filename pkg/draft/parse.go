@@ -19,6 +19,9 @@ const MaxText = 256 << 10
 // MaxPolicies is how many policies a text may have.
 const MaxPolicies = 50
 
+// MaxProblems is how many problems of a text are named.
+const MaxProblems = 100
+
 // name is the path of a text in the places of its problems.
 const name = "edited.yaml"
 
@@ -62,15 +65,26 @@ func Parse(text []byte) Edit {
 		out.Put = nil
 		out.Problems = append(out.Problems, object.Problem{Message: fmt.Sprintf("the text has more than %d policies", MaxPolicies)})
 	}
+	out.Problems = shortened(out.Problems)
 	locate(out.Problems, text)
 	return out
 }
 
-// locate gives problems the lines of a text that they are about.
+// shortened are the first problems of a text, ordered by their place: an object may have as many as the text has lines.
+func shortened(problems []object.Problem) []object.Problem {
+	slices.SortFunc(problems, object.Problem.Compare)
+	if len(problems) <= MaxProblems {
+		return problems
+	}
+	return append(problems[:MaxProblems], object.Problem{Message: fmt.Sprintf("only the first %d problems are shown", MaxProblems)})
+}
+
+// locate gives problems the lines of a text that they are about. Those of a document follow each other, so that it is parsed once.
 func locate(problems []object.Problem, text []byte) {
+	lines := manifest.NewLines(text)
 	for i := range problems {
 		if p := &problems[i]; p.Place.Document > 0 && p.Place.Line == 0 {
-			p.Place.Line = manifest.Line(text, p.Place.Document, p.Field, p.Message)
+			p.Place.Line = lines.OfProblem(p)
 		}
 	}
 }

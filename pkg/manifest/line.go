@@ -6,21 +6,12 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/netloom/netloom/pkg/object"
 )
 
 // lineWord finds the line that a parser's message names, counted from the start of the file.
 var lineWord = regexp.MustCompile(`\bline (\d+)\b`)
-
-// Line returns the line of a file, from 1, that a problem is about: the one its message names, the one of the field or of
-// its nearest existing parent, or the first line of the document. It is 0 if the content does not have that document.
-func Line(content []byte, document int, field, message string) int {
-	if m := lineWord.FindStringSubmatch(message); m != nil && field == "" {
-		if n, err := strconv.Atoi(m[1]); err == nil {
-			return n
-		}
-	}
-	return NewLines(content).Of(document, field)
-}
 
 // Lines finds the lines of many fields of one file: it splits the file once, and parses a document again only after another one was
 // asked about. It is not safe for concurrent use.
@@ -33,7 +24,18 @@ type Lines struct {
 // NewLines prepares the content of a file.
 func NewLines(content []byte) *Lines { return &Lines{documents: splitDocuments(content)} }
 
-// Of is the line of a field, as Line returns it.
+// OfProblem returns the line, from 1, that a problem of the file is about: the one its message names, or that of its field.
+func (l *Lines) OfProblem(p *object.Problem) int {
+	if m := lineWord.FindStringSubmatch(p.Message); m != nil && p.Field == "" {
+		if n, err := strconv.Atoi(m[1]); err == nil {
+			return n
+		}
+	}
+	return l.Of(p.Place.Document, p.Field)
+}
+
+// Of returns the line, from 1, of a field or of its nearest existing parent, or else the first line of the document. It is 0 if the
+// file does not have that document.
 func (l *Lines) Of(document int, field string) int {
 	if document < 1 || document > len(l.documents) {
 		return 0

@@ -45,10 +45,11 @@ func TestLine(t *testing.T) {
 		{"no such document", 3, "spec", "", 0},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			require.Equal(t, tc.want, Line([]byte(twoDocuments), tc.document, tc.field, tc.message))
+			p := object.Problem{Place: object.Place{Document: tc.document}, Field: tc.field, Message: tc.message}
+			require.Equal(t, tc.want, NewLines([]byte(twoDocuments)).OfProblem(&p))
 		})
 	}
-	require.Equal(t, 1, Line([]byte("a: [b\n"), 1, "spec", ""), "an invalid document")
+	require.Equal(t, 1, NewLines([]byte("a: [b\n")).Of(1, "spec"), "an invalid document")
 }
 
 func TestAStreamIsADirectory(t *testing.T) {

@@ -272,16 +272,22 @@ func (m *manifests) place(ref object.Ref) object.Place {
 
 // findLines finds the lines of problems in their files, as far as these can still be read.
 func findLines(problems []object.Problem, content map[string][]byte, limit int64) {
+	files := map[string]*manifest.Lines{}
 	for i := range problems {
 		place := &problems[i].Place
 		if place.Document == 0 {
 			continue
 		}
-		text, ok := content[place.Path]
+		lines, ok := files[place.Path]
 		if !ok {
-			text, _ = manifest.ReadFile(place.Path, limit) // gone meanwhile: then it has no lines
-			content[place.Path] = text
+			text, ok := content[place.Path]
+			if !ok {
+				text, _ = manifest.ReadFile(place.Path, limit) // gone meanwhile: then it has no lines
+				content[place.Path] = text
+			}
+			lines = manifest.NewLines(text)
+			files[place.Path] = lines
 		}
-		place.Line = manifest.Line(text, place.Document, problems[i].Field, problems[i].Message)
+		place.Line = lines.OfProblem(&problems[i])
 	}
 }
