@@ -128,11 +128,9 @@ func (c *comparison) rules(have, want *tungsten.Object) error {
 
 // places returns the direction and the stage of a policy.
 func (c *comparison) places(policy *tungsten.Object) (intent.Direction, stage) {
-	for _, d := range intent.Directions() {
-		for _, s := range stages() {
-			if policy.Name() == c.names.policyName(d, s) {
-				return d, s
-			}
+	for _, p := range parts() {
+		if policy.Name() == c.names.policyName(p) {
+			return p.direction, p.stage
 		}
 	}
 	return intent.Ingress, stageRest

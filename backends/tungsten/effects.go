@@ -222,14 +222,15 @@ func (c *comparison) isolatedTags(all []*port, tags wanted) {
 
 // findBasic finds the directions in which no policy of an ordered tier decides, before and after.
 func (c *comparison) findBasic() {
-	for _, d := range intent.Directions() {
-		c.live.basic[d] = true
-		for _, s := range stages() {
-			for _, in := range []map[string]*tungsten.Object{c.have, c.want} {
-				p := in[c.names.uuid(tungsten.KindFirewallPolicy, c.names.policyName(d, s))]
-				if p != nil && len(p.FirewallRuleRefs) > 0 && (s.ordered() || s.base() == stageDeny || s.base() == stageSystem) {
-					c.live.basic[d] = false
-				}
+	c.live.basic = [2]bool{true, true}
+	for _, p := range parts() {
+		if s := p.stage; !s.ordered() && s.base() != stageDeny && s.base() != stageSystem {
+			continue
+		}
+		for _, in := range []map[string]*tungsten.Object{c.have, c.want} {
+			o := in[c.names.uuid(tungsten.KindFirewallPolicy, c.names.policyName(p))]
+			if o != nil && len(o.FirewallRuleRefs) > 0 {
+				c.live.basic[p.direction] = false
 			}
 		}
 	}

@@ -163,9 +163,18 @@ func (n namer) ruleName(of intent.PolicyID, content string) string {
 	return n.prefix() + digest(string(of)+"\x00"+content)
 }
 
-// policyName names the firewall policy of a stage of a direction.
-func (n namer) policyName(d intent.Direction, s stage) string {
+// stageName begins the names of the firewall policies of a stage of a direction, and of the rules that no policy causes.
+func (n namer) stageName(d intent.Direction, s stage) string {
 	return fmt.Sprintf("%s%s.%d-%s", n.prefix(), d, s.base()-stageSystem, s)
+}
+
+// policyName names a firewall policy.
+func (n namer) policyName(p part) string {
+	name := n.stageName(p.direction, p.stage)
+	if p.index > 0 {
+		name += fmt.Sprintf("-%d", p.index+1)
+	}
+	return name
 }
 
 // setName names the application policy set of a direction.

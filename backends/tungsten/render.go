@@ -11,56 +11,6 @@ import (
 	"github.com/netloom/netloom/pkg/tungsten"
 )
 
-// stage is a firewall policy in the list of a direction. Stages decide in this order: first those for the addresses of Services,
-// which let no connection to one get to the others.
-type stage int
-
-const (
-	stageVIPSystem stage = iota
-	stageVIPAdmin
-	stageVIPDeny
-	stageVIPAllow
-	stageVIPIsolation
-	stageVIPBaseline
-	stageVIPRest
-	stageSystem    // what a network cannot do without
-	stageAdmin     // ordered
-	stageDeny      // what rules of NetworkPolicies deny
-	stageAllow     // what NetworkPolicies allow
-	stageIsolation // what they do not allow
-	stageBaseline  // ordered
-	stageRest      // everything else passes
-)
-
-func stages() []stage {
-	out := make([]stage, 0, stageRest+1)
-	for s := stageVIPSystem; s <= stageRest; s++ {
-		out = append(out, s)
-	}
-	return out
-}
-
-// vip reports whether s decides on connections to the addresses of Services.
-func (s stage) vip() bool { return s < stageSystem }
-
-// base returns the stage of the same kind for all other connections.
-func (s stage) base() stage {
-	if s.vip() {
-		return s + stageSystem
-	}
-	return s
-}
-
-func (s stage) String() string {
-	name := [...]string{"system", "admin", "deny", "allow", "isolation", "baseline", "rest"}[s.base()-stageSystem]
-	if s.vip() {
-		return "service-" + name
-	}
-	return name
-}
-
-func (s stage) ordered() bool { return s.base() == stageAdmin || s.base() == stageBaseline }
-
 // maxOrdered is how many rules of one ordered stage a policy may refer to: its references are replaced by one request, whose size
 // the server limits to about 1 MB.
 const maxOrdered = 4000
@@ -131,9 +81,13 @@ func (r *rendering) direction(d intent.Direction) {
 	set := r.object(tungsten.KindApplicationPolicySet, r.names.setName(d), "policies for "+d.String())
 	set.TagRefs = []tungsten.Ref{r.refTo(tungsten.KindTag, cover)}
 	for _, s := range stages() {
-		p := r.object(tungsten.KindFirewallPolicy, r.names.policyName(d, s), s.String()+" rules for "+d.String())
-		p.FirewallRuleRefs = r.stage(d, s)
-		set.FirewallPolicyRefs = append(set.FirewallPolicyRefs, r.refTo(tungsten.KindFirewallPolicy, p.Name()).InSequence(place(int(s))))
+		rules := s.split(r.stage(d, s))
+		for _, part := range partsOf(d, s) {
+			p := r.object(tungsten.KindFirewallPolicy, r.names.policyName(part), s.String()+" rules for "+d.String())
+			p.FirewallRuleRefs = rules[part.index]
+			at := place(len(set.FirewallPolicyRefs))
+			set.FirewallPolicyRefs = append(set.FirewallPolicyRefs, r.refTo(tungsten.KindFirewallPolicy, p.Name()).InSequence(at))
+		}
 	}
 }
 

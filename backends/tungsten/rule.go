@@ -192,7 +192,7 @@ func (r *rendering) native(p *intent.Policy, i int, allows bool, subject, peer e
 
 // fixed adds a rule for all peers and ports that no policy causes, and refers to it.
 func (r *rendering) fixed(d intent.Direction, s stage, subject endpoint, allows bool) tungsten.Ref {
-	name := r.names.policyName(d, s)
+	name := r.names.stageName(d, s)
 	o := r.object(tungsten.KindFirewallRule, name, s.String()+" for "+d.String())
 	fill(o, d, subject, endpoint{}, service("any", 0, maxPort), allows)
 	return r.refTo(tungsten.KindFirewallRule, name)

@@ -20,16 +20,14 @@ type tagUsage struct {
 // usageOf reads the rules that policies of an owner refer to.
 func usageOf(names namer, objects map[string]*tungsten.Object) usage {
 	u := usage{}
-	for _, d := range intent.Directions() {
-		for _, s := range stages() {
-			policy := objects[names.uuid(tungsten.KindFirewallPolicy, names.policyName(d, s))]
-			if policy == nil {
-				continue
-			}
-			for _, ref := range policy.FirewallRuleRefs {
-				if rule := objects[ref.UUID]; rule != nil {
-					u.add(names, rule, d, s)
-				}
+	for _, p := range parts() {
+		policy := objects[names.uuid(tungsten.KindFirewallPolicy, names.policyName(p))]
+		if policy == nil {
+			continue
+		}
+		for _, ref := range policy.FirewallRuleRefs {
+			if rule := objects[ref.UUID]; rule != nil {
+				u.add(names, rule, p.direction, p.stage)
 			}
 		}
 	}

@@ -194,7 +194,7 @@ func (r *rendering) vipRest(d intent.Direction) []tungsten.Ref {
 
 // fixedFor adds a rule that no policy causes, named after its ends, and refers to it.
 func (r *rendering) fixedFor(d intent.Direction, s stage, subject, peer endpoint, allows bool) tungsten.Ref {
-	name := fmt.Sprintf("%s.%s", r.names.policyName(d, s), digest(subject.String()+"|"+peer.String()))
+	name := fmt.Sprintf("%s.%s", r.names.stageName(d, s), digest(subject.String()+"|"+peer.String()))
 	o := r.object(tungsten.KindFirewallRule, name, s.String()+" for "+d.String())
 	fill(o, d, subject, peer, service("any", 0, maxPort), allows)
 	return r.refTo(tungsten.KindFirewallRule, name).InSequence(place(0))

@@ -18,7 +18,7 @@ func TestOnceShowsTagsAndAnswers(t *testing.T) {
 		`\n  subject\.[0-9a-f]{6} +pods app=db in namespace shop +shop/db-0\n`,
 		`\nAddress groups \(8\)\n  NAME +HOLDS +PREFIXES\n`,
 		`\nFirewall rules \(\d+\)\n  POLICY +FROM +TO +SERVICE +ACTION +ORIGIN\n`,
-		`\n  ingress\.3-allow +peer\.[0-9a-f]{6} +subject\.[0-9a-f]{6} +tcp/5432 +pass +NetworkPolicy/shop/db spec\.ingress\[0\]\n`,
+		`\n  ingress\.3-allow(-\d)? +peer\.[0-9a-f]{6} +subject\.[0-9a-f]{6} +tcp/5432 +pass +NetworkPolicy/shop/db spec\.ingress\[0\]\n`,
 		`\n  ingress\.4-isolation +any +isolated\.ingress +any +deny +\n`,
 		`\n  allow  2001:db8::7 -> shop/web-0 tcp/8080 +NetworkPolicy/shop/web, egress\.6-rest\n`,
 		`\n  deny   shop/web-0 -> shop/api-1 tcp/9000 +ingress\.4-isolation, egress\.4-isolation\n`,
