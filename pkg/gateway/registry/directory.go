@@ -124,10 +124,22 @@ func list(dir string) ([]string, error) {
 	return out, nil
 }
 
+// readFile returns the content of a file. A named pipe could not be opened before somebody writes to it.
+func readFile(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s: not a regular file", path)
+	}
+	return manifest.ReadFile(path, maxFile)
+}
+
 // read reads a file, and reports whether it has changed. The objects of a file that cannot be read stay as they were.
 func (d *Directory) read(name string) (changed bool) {
 	before := d.files[name]
-	text, err := manifest.ReadFile(filepath.Join(d.dir, name), maxFile)
+	text, err := readFile(filepath.Join(d.dir, name))
 	if err != nil {
 		if before == nil {
 			before = &file{}
@@ -226,7 +238,7 @@ func Check(dir string) ([]*v1alpha1.UpstreamCluster, error) {
 	var out []*v1alpha1.UpstreamCluster
 	var faults []error
 	for _, name := range names {
-		text, err := manifest.ReadFile(filepath.Join(dir, name), maxFile)
+		text, err := readFile(filepath.Join(dir, name))
 		if err != nil {
 			faults = append(faults, err)
 			continue

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -145,6 +146,21 @@ func TestCheckReportsAllFiles(t *testing.T) {
 	require.ErrorContains(t, err, "c.yaml: d: ")
 	_, err = registry.Check(dir + "/none")
 	require.ErrorIs(t, err, os.ErrNotExist)
+}
+
+// TestAFileThatIsNoneIsAFault has a named pipe, which could not be opened before somebody writes to it.
+func TestAFileThatIsNoneIsAFault(t *testing.T) {
+	dir, s := t.TempDir(), newSet()
+	require.NoError(t, syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600))
+	require.NoError(t, os.Symlink("pipe", filepath.Join(dir, "a.yaml")))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "b.yaml"), []byte(object("b", "https://b")), 0o600))
+	found, err := registry.Check(dir)
+	require.ErrorContains(t, err, "a.yaml: not a regular file")
+	require.Len(t, found, 1)
+
+	log, _ := logtest.NewNullLogger()
+	registry.NewDirectory(dir, s, nil, log).Load()
+	s.has(t, map[string]string{"b": "https://b"})
 }
 
 func TestAPI(t *testing.T) {
