@@ -42,7 +42,7 @@ func shell(_ context.Context, command []string, terminal kubelab.Terminal) (exit
 		size := <-terminal.Resize
 		_, _ = fmt.Fprintf(terminal.Out, "%dx%d", size.Width, size.Height)
 	}
-	var to io.Writer = io.Discard
+	to := io.Discard
 	if terminal.Out != nil {
 		to = terminal.Out
 	}

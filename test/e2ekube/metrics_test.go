@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
@@ -86,13 +85,7 @@ func TestSecureMetrics(t *testing.T) {
 	}
 
 	require.NoError(t, kube.Client().RbacV1().ClusterRoleBindings().Delete(t.Context(), "prometheus-netloom", metav1.DeleteOptions{}))
-	w.awaitAnswer(http.StatusForbidden)
-	began := time.Now()
-	ovnlab.Eventually(t, 2*time.Minute, "cached answers expire", func() bool {
-		status, _, err := p.Ask(corev1.URISchemeHTTPS, "/metrics", prometheus)
-		return err == nil && status == http.StatusForbidden
-	})
-	t.Logf("a right that was taken away counted for %s more", time.Since(began).Round(time.Second))
+	w.awaitAnswer(http.StatusForbidden) // of another token: that answers expire is shown in pkg/httpauth
 	for _, token := range []string{prometheus, other} {
 		require.NotContains(t, p.Log(), token[:40], "no token is logged")
 	}

@@ -79,7 +79,7 @@ func TestWatchesSuffer(t *testing.T) {
 	last := w.version()
 	require.NoError(t, w.kube.Client().NetworkingV1().NetworkPolicies("shop").Delete(t.Context(), "watched", metav1.DeleteOptions{}))
 	w.remove(web2)
-	require.Greater(t, w.kube.Compact(), int64(0))
+	require.Positive(t, w.kube.Compact())
 	w.kube.KillAPI()
 	w.kube.StartAPI()
 	w.requireGone(last)
