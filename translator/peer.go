@@ -50,10 +50,12 @@ func (t *Translator) putPeerPod(key object.Key, pod *corev1.Pod) {
 		return
 	}
 	t.putEndpoint(key, &podEntry{endpoint: endpoint, problems: faults.List, leaving: pod.DeletionTimestamp != nil})
+	t.space.look(key, endpoint.Addrs)
 }
 
 func (t *Translator) dropPeerPod(key object.Key) {
 	t.putEndpoint(key, nil)
+	t.space.look(key, nil)
 	t.problems.Set(peerRef(key), nil)
 }
 

@@ -32,6 +32,7 @@ func (t *Translator) Snapshot() *intent.Snapshot {
 	next.SetUnknown(t.sdwan.Unknown())
 	next.SetFamilies(t.currentFamilies())
 	t.missNode()
+	t.reportOverlaps()
 	t.snapshot = next.Commit()
 	return t.snapshot
 }

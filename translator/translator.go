@@ -59,6 +59,7 @@ type Translator struct {
 	problems  field.Problems
 	pods      podTable
 	peers     map[string]*peerObjects // by cluster
+	space     addressSpace
 	sets      *sets.Table
 	hosts     *host.Table
 	policies  *policy.Table
@@ -85,6 +86,7 @@ func New(opts Options) *Translator {
 		problems: field.Problems{},
 		pods:     newPodTable(),
 		peers:    map[string]*peerObjects{},
+		space:    newAddressSpace(),
 		snapshot: intent.NewSnapshot(),
 	}
 	t.hosts = host.NewTable()
@@ -106,6 +108,7 @@ func (t *Translator) Put(o any) error {
 		t.cache.SetNamespace(t.source.Cluster, o.Name, o.Labels)
 		t.policies.PutNamespace(o)
 	case *corev1.Node:
+		t.space.putNode(o.Name, o)
 		t.policies.PutNode(o)
 		t.services.PutNode(o.Name, policy.NodeOf(o, &field.Faults{})) // problems are reported when it is translated
 	case *networkingv1.NetworkPolicy, *v1alpha2.ClusterNetworkPolicy, *policyv1alpha1.AdminNetworkPolicy,
@@ -143,6 +146,7 @@ func (t *Translator) Remove(kind, namespace, name string) {
 		t.cache.DeleteNamespace(t.source.Cluster, name)
 		t.policies.RemoveNamespace(name)
 	case object.KindNode:
+		t.space.putNode(name, nil)
 		t.policies.Remove(ref)
 		t.services.PutNode(name, nil)
 	case object.KindService:
