@@ -20,6 +20,7 @@ import (
 	"k8s.io/apiserver/pkg/authentication/authenticator"
 	"k8s.io/client-go/dynamic"
 
+	"github.com/netloom/netloom/backends/builtin"
 	"github.com/netloom/netloom/pkg/config"
 	"github.com/netloom/netloom/pkg/gateway"
 	"github.com/netloom/netloom/pkg/gateway/identity"
@@ -31,18 +32,8 @@ import (
 	"github.com/netloom/netloom/pkg/webhook/certs"
 )
 
-// gatewayFlags are the flags of netloom gateway.
-type gatewayFlags struct {
-	clusters, kubeconfig, kubeContext         string
-	listen, metricsListen, cert, key          string
-	frontProxyCA                              string
-	frontProxyNames, audiences                []string
-	check, strict, accessLog, share, logDebug bool
-	shutdown                                  gateway.Shutdown
-}
-
 func newGateway() *cobra.Command {
-	var f gatewayFlags
+	var check bool
 	cmd := &cobra.Command{
 		Use:   "gateway",
 		Short: "Serve the API servers of several clusters at one address",
@@ -51,110 +42,95 @@ its API servers, the credentials of the gateway, and which requests are limited.
 cluster. Clients keep their own certificates and tokens, and have the same rights as without the gateway.
 
 UpstreamClusters are read from a directory of files, or from a host cluster with the CRD from deploy/crds. Changes apply
-without a restart.`,
+without a restart.
+
+Settings come from flags, NETLOOM_… environment variables and a file; docs/config.md lists them.`,
 		Example: `  netloom gateway --clusters ./clusters --tls-cert tls.crt --tls-key tls.key
   netloom gateway --clusters ./clusters --check                                  # report faults in the files, and exit
   netloom gateway --kubeconfig ~/.kube/config --tls-cert tls.crt --tls-key tls.key   # watch a host cluster`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			cfg, err := config.LoadGateway(cmd.Flags(), os.LookupEnv, os.ReadFile, new(builtin.Settings).Groups()...)
 			switch {
-			case (f.cert == "") != (f.key == ""):
-				return errors.New("--tls-cert and --tls-key must be given together")
-			case f.check && f.clusters == "":
+			case err != nil:
+				return err
+			case check && cfg.Gateway.Clusters == "":
 				return errors.New("--check needs --clusters")
-			case f.check:
-				return f.report(cmd)
+			case check:
+				return checkClusters(cmd, cfg.Gateway.Clusters)
 			}
-			level := logrus.InfoLevel
-			if f.logDebug {
-				level = logrus.DebugLevel
-			}
-			log := newLog(cmd, &config.Config{LogLevel: level, LogFormat: config.LogAuto})
+			log := newLog(cmd, cfg)
 			limitMemory(log, memlimit.FromCgroup)
 			log.WithField("version", version.Current().Version).Info("netloom gateway is starting")
-			return f.serve(cmd.Context(), log)
+			return serveGateway(cmd.Context(), cfg, log)
 		},
 	}
-	f.bind(cmd)
+	config.BindGateway(cmd.Flags())
+	for _, s := range config.GatewaySettings() {
+		if len(s.Choices) > 0 {
+			complete(cmd, s.FlagName(), s.Choices...)
+		}
+	}
+	cmd.Flags().BoolVar(&check, "check", false, "report faults in the files of --clusters, and exit")
 	return cmd
 }
 
-func (f *gatewayFlags) bind(cmd *cobra.Command) {
-	flags := cmd.Flags()
-	flags.StringVar(&f.clusters, "clusters", "", "directory with UpstreamClusters in YAML or JSON; default is to watch a host cluster")
-	flags.StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig of the host cluster; default is the cluster that netloom runs in")
-	flags.StringVar(&f.kubeContext, "context", "", "context in the kubeconfig; default is its current context")
-	flags.BoolVar(&f.check, "check", false, "report faults in the files of --clusters, and exit")
-	flags.StringVar(&f.listen, "listen", ":6443", "address to serve on")
-	flags.StringVar(&f.metricsListen, "metrics-listen", "127.0.0.1:8080", "address of /healthz, /readyz and /metrics, without TLS; empty serves none")
-	flags.StringVar(&f.cert, "tls-cert", "", "certificate for clusters without one of their own; it is read again when it changes")
-	flags.StringVar(&f.key, "tls-key", "", "key of --tls-cert")
-	flags.BoolVar(&f.strict, "strict-names", false, "reject requests whose host name selects another cluster than the TLS server name")
-	flags.StringSliceVar(&f.audiences, "token-audiences", nil, "audiences of tokens; default is those of each cluster's API servers")
-	flags.StringVar(&f.frontProxyCA, "front-proxy-ca", "", "CA certificates of proxies whose X-Remote-User, X-Remote-Uid, X-Remote-Group and X-Remote-Extra- headers are trusted")
-	flags.StringSliceVar(&f.frontProxyNames, "front-proxy-names", nil, "names in the certificates of such proxies; default is any name")
-	flags.BoolVar(&f.share, "shared-watches", false, "serve lists and watches of common kinds from one watch for all clients; the gateway must be allowed to list and watch them")
-	flags.BoolVar(&f.accessLog, "access-log", true, "log the requests for which an UpstreamCluster turns the access log on")
-	flags.BoolVar(&f.logDebug, "debug", false, "log more")
-	flags.DurationVar(&f.shutdown.Delay, "shutdown-delay", 5*time.Second, "time between SIGTERM, when /readyz fails, and the end of the listener")
-	flags.DurationVar(&f.shutdown.Spread, "shutdown-spread", 15*time.Second, "time over which watches end, each at a random moment")
-	flags.DurationVar(&f.shutdown.Grace, "shutdown-grace", 5*time.Second, "further time for all other requests")
-}
-
-// report prints the result of --check.
-func (f *gatewayFlags) report(cmd *cobra.Command) error {
-	good, err := registry.Check(f.clusters)
+// checkClusters prints the result of --check.
+func checkClusters(cmd *cobra.Command, dir string) error {
+	good, err := registry.Check(dir)
 	for _, c := range good {
 		if _, failed := fmt.Fprintf(cmd.OutOrStdout(), "%s: valid, %d API servers, %d dispatch policies\n", c.Name, len(c.Spec.Servers), len(c.Spec.DispatchPolicies)); failed != nil {
 			return failed
 		}
 	}
 	if err == nil && len(good) == 0 {
-		return cannotTell("there is no UpstreamCluster in %s", f.clusters)
+		return cannotTell("there is no UpstreamCluster in %s", dir)
 	}
 	return err
 }
 
-// serve serves until ctx ends.
-func (f *gatewayFlags) serve(ctx context.Context, log *logrus.Logger) error {
+// serveGateway serves until ctx ends.
+func serveGateway(ctx context.Context, cfg *config.Config, log *logrus.Logger) error {
+	settings := &cfg.Gateway
 	metrics := prometheus.NewRegistry()
 	metrics.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	opts := gateway.Options{
-		Log: log, StrictNames: f.strict, Audiences: f.audiences, SharedWatches: f.share, Registerer: metrics,
+		Log: log, StrictNames: settings.StrictNames, Audiences: settings.TokenAudiences, SharedWatches: settings.SharedWatches, Registerer: metrics,
 		Trimming: &watchcache.Trimming{Header: source.HeaderObjects, Value: source.Trimmed(), Trim: source.TrimJSON},
 	}
-	if f.accessLog {
+	if settings.AccessLog {
 		opts.AccessLog = log
 	}
-	if f.cert != "" {
-		opts.Certificate = certs.NewFiles(f.cert, f.key, log).Certificate
+	if settings.TLSCert != "" {
+		opts.Certificate = certs.NewFiles(settings.TLSCert, settings.TLSKey, log).Certificate
 	}
 	var err error
-	if opts.FrontProxy, err = f.frontProxy(); err != nil {
+	if opts.FrontProxy, err = frontProxy(settings); err != nil {
 		return err
 	}
 	// Requests in progress outlive ctx: Serve ends them.
 	g := gateway.New(context.WithoutCancel(ctx), opts)
-	run, synced, err := f.source(g, log)
+	run, synced, err := clusterSource(cfg, g, log)
 	if err != nil {
 		return err
 	}
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", f.listen)
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", settings.Listen)
 	if err != nil {
-		return fmt.Errorf("--listen: %w", err)
+		return fmt.Errorf("gateway-listen: %w", err)
 	}
 	log.WithField("address", listener.Addr().String()).Info("serving clusters")
+	shutdown := gateway.Shutdown{Delay: settings.ShutdownDelay, Spread: settings.ShutdownSpread, Grace: settings.ShutdownGrace}
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return g.Serve(ctx, listener, f.shutdown) })
+	group.Go(func() error { return g.Serve(ctx, listener, shutdown) })
 	group.Go(func() error { return run(ctx) })
-	if f.metricsListen != "" {
+	if cfg.Listen != "" {
 		// Probes see that the gateway is stopping for as long as it stops.
 		probes, stop := context.WithCancel(context.WithoutCancel(ctx))
 		mux := http.NewServeMux()
 		mux.Handle("/", g.Health(synced))
 		mux.Handle("GET /metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{}))
 		observed := make(chan error, 1)
-		go func() { observed <- observeGateway(probes, f.metricsListen, mux) }()
+		go func() { observed <- observeGateway(probes, cfg.Listen, mux) }()
 		group.Go(func() error {
 			select {
 			case err := <-observed:
@@ -172,13 +148,13 @@ func (f *gatewayFlags) serve(ctx context.Context, log *logrus.Logger) error {
 	return group.Wait()
 }
 
-// source returns what reads UpstreamClusters.
-func (f *gatewayFlags) source(g *gateway.Gateway, log *logrus.Logger) (run func(context.Context) error, synced func() bool, err error) {
-	if f.clusters != "" {
-		directory := registry.NewDirectory(f.clusters, g.Clusters(), nil, log)
+// clusterSource returns what reads UpstreamClusters.
+func clusterSource(cfg *config.Config, g *gateway.Gateway, log *logrus.Logger) (run func(context.Context) error, synced func() bool, err error) {
+	if dir := cfg.Gateway.Clusters; dir != "" {
+		directory := registry.NewDirectory(dir, g.Clusters(), nil, log)
 		return directory.Run, func() bool { return directory.State().Synced }, nil
 	}
-	host, err := kube.Config(kube.Login{Kubeconfig: f.kubeconfig, Context: f.kubeContext})
+	host, err := kube.Config(kube.Login{Kubeconfig: cfg.Kubeconfig, Context: cfg.KubeContext})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -194,26 +170,26 @@ func (f *gatewayFlags) source(g *gateway.Gateway, log *logrus.Logger) (run func(
 }
 
 // frontProxy returns the authenticator of trusted proxies, nil if there are none.
-func (f *gatewayFlags) frontProxy() (authenticator.Request, error) {
-	if f.frontProxyCA == "" {
+func frontProxy(settings *config.Gateway) (authenticator.Request, error) {
+	if settings.FrontProxyCA == "" {
 		return nil, nil
 	}
-	text, err := os.ReadFile(f.frontProxyCA)
+	text, err := os.ReadFile(settings.FrontProxyCA)
 	if err != nil {
-		return nil, fmt.Errorf("--front-proxy-ca: %w", err)
+		return nil, fmt.Errorf("gateway-front-proxy-ca: %w", err)
 	}
 	roots := x509.NewCertPool()
 	if !roots.AppendCertsFromPEM(text) {
-		return nil, errors.New("--front-proxy-ca: there is no certificate in PEM format")
+		return nil, errors.New("gateway-front-proxy-ca: there is no certificate in PEM format")
 	}
-	return identity.FrontProxy(roots, f.frontProxyNames), nil
+	return identity.FrontProxy(roots, settings.FrontProxyNames), nil
 }
 
 // observeGateway serves health and metrics until ctx ends.
 func observeGateway(ctx context.Context, address string, handler http.Handler) error {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	if err != nil {
-		return fmt.Errorf("--metrics-listen: %w", err)
+		return fmt.Errorf("listen: %w", err)
 	}
 	server := &http.Server{Handler: handler, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second, MaxHeaderBytes: 16 << 10}
 	stop := context.AfterFunc(ctx, func() { _ = server.Close() })

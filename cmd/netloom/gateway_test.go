@@ -10,6 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
 	"sigs.k8s.io/yaml"
+
+	"github.com/netloom/netloom/backends/builtin"
+	"github.com/netloom/netloom/pkg/config"
 )
 
 const upstreamCluster = `apiVersion: proxy.kubegateway.io/v1alpha1
@@ -36,16 +39,63 @@ func TestGatewayChecksFiles(t *testing.T) {
 }
 
 func TestGatewayRejectsFlags(t *testing.T) {
+	dir := t.TempDir()
 	for want, args := range map[string][]string{
-		"--tls-cert and --tls-key must be given together": {"--tls-cert", "x"},
-		"--check needs --clusters":                        {"--check"},
-		"--front-proxy-ca":                                {"--clusters", t.TempDir(), "--front-proxy-ca", "/none"},
-		"--listen":                                        {"--clusters", t.TempDir(), "--listen", "nonsense"},
+		"gateway-tls-cert (flag --tls-cert): needs gateway-tls-key":                                  {"--tls-cert", "x"},
+		"gateway-tls-key (flag --tls-key): needs gateway-tls-cert":                                   {"--tls-key", "x"},
+		"--check needs --clusters":                                                                   {"--check"},
+		"gateway-front-proxy-ca: open /none":                                                         {"--clusters", dir, "--front-proxy-ca", "/none"},
+		"gateway-front-proxy-names (flag --front-proxy-names): needs gateway-front-proxy-ca":         {"--clusters", dir, "--front-proxy-names", "x"},
+		"gateway-listen (flag --listen): \"nonsense\": expected [HOST]:PORT":                         {"--clusters", dir, "--listen", "nonsense"},
+		"listen (flag --metrics-listen): \"nonsense\": expected [HOST]:PORT, or nothing":             {"--clusters", dir, "--metrics-listen", "nonsense"},
+		"kubeconfig (flag --kubeconfig): cannot be combined with gateway-clusters (flag --clusters)": {"--clusters", dir, "--kubeconfig", "x", "--listen", "192.0.2.1:1"},
+		"kube-context (flag --context): needs kubeconfig":                                            {"--context", "x"},
+		"gateway-listen: listen tcp":                                                                 {"--clusters", dir, "--listen", "192.0.2.1:1"},
 	} {
 		got := netloom(t, append([]string{"gateway"}, args...)...)
 		require.Equal(t, exitFailed, got.code, want)
 		require.Contains(t, got.errout, want)
 	}
+}
+
+// TestGatewayReadsTheFileOfOtherCommands gives one file to commands with different settings.
+func TestGatewayReadsTheFileOfOtherCommands(t *testing.T) {
+	dir, file := t.TempDir(), filepath.Join(t.TempDir(), "netloom.yaml")
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "prod.yaml"), []byte(upstreamCluster), 0o600))
+	write := func(text string) {
+		require.NoError(t, os.WriteFile(file, []byte("ovn-nb: [embedded]\ngateway-clusters: "+dir+"\n"+text), 0o600))
+	}
+	write("webhook-max-flows: 7\ngateway-token-audiences: [a, b]\ngateway-shutdown-grace: 1m\ngateway-shared-watches: true\n")
+	got := netloom(t, "gateway", "--check", "--config", file)
+	require.Equal(t, exitDone, got.code, got.errout)
+	require.Contains(t, got.out, "prod.example: valid")
+	t.Setenv("NETLOOM_GATEWAY_CLUSTERS", filepath.Join(dir, "none"))
+	errout := redirect(t, &os.Stderr)
+	require.Equal(t, exitFailed, run(t.Context(), []string{"gateway", "--check", "--config", file}), "the environment overrides the file")
+	require.Contains(t, errout(), filepath.Join(dir, "none"))
+	got = netloom(t, "run", "--check-config", "--config", file)
+	require.Equal(t, exitDone, got.code, "what it does not use may be there: %s", got.errout)
+
+	cfg := &config.Config{}
+	load := func(env map[string]string, args ...string) error {
+		cmd := newGateway()
+		require.NoError(t, cmd.ParseFlags(append(args, "--config", file)))
+		var err error
+		cfg, err = config.LoadGateway(cmd.Flags(), func(name string) (string, bool) { v, ok := env[name]; return v, ok }, os.ReadFile, new(builtin.Settings).Groups()...)
+		return err
+	}
+	require.NoError(t, load(map[string]string{"NETLOOM_GATEWAY_ACCESS_LOG": "false", "NETLOOM_GATEWAY_SHUTDOWN_GRACE": "2m"}, "--shutdown-grace=3m", "--metrics-listen="))
+	require.Equal(t, config.Gateway{
+		Clusters: dir, Listen: ":6443", TokenAudiences: []string{"a", "b"}, SharedWatches: true,
+		ShutdownDelay: 5 * time.Second, ShutdownSpread: 15 * time.Second, ShutdownGrace: 3 * time.Minute,
+	}, cfg.Gateway)
+	require.Empty(t, cfg.Listen)
+
+	write("gateway-shared-watch: true\ngateway-strict-names: perhaps\n")
+	err := load(map[string]string{"NETLOOM_GATEWAY_LISTEN": "6443"})
+	require.ErrorContains(t, err, `gateway-shared-watch (file `+file+`): unknown setting`)
+	require.ErrorContains(t, err, `gateway-strict-names (file `+file+`): "perhaps": expected a bool: true or false`)
+	require.ErrorContains(t, err, `gateway-listen (environment NETLOOM_GATEWAY_LISTEN): "6443": expected [HOST]:PORT`)
 }
 
 // TestGatewayTakesTheFlagsOfItsManifest parses the arguments in deploy/gateway.
@@ -65,12 +115,9 @@ func TestGatewayTakesTheFlagsOfItsManifest(t *testing.T) {
 		cmd := newGateway()
 		require.NoError(t, cmd.ParseFlags(args[1:]))
 		require.Empty(t, cmd.Flags().Args())
-		var stops time.Duration
-		for _, name := range []string{"shutdown-delay", "shutdown-spread", "shutdown-grace"} {
-			part, err := cmd.Flags().GetDuration(name)
-			require.NoError(t, err)
-			stops += part
-		}
+		cfg, err := config.LoadGateway(cmd.Flags(), func(string) (string, bool) { return "", false }, os.ReadFile)
+		require.NoError(t, err)
+		stops := cfg.Gateway.ShutdownDelay + cfg.Gateway.ShutdownSpread + cfg.Gateway.ShutdownGrace
 		require.Less(t, stops, time.Duration(*d.Spec.Template.Spec.TerminationGracePeriodSeconds)*time.Second, "it is not killed while it stops")
 	}
 	require.True(t, found)

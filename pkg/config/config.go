@@ -59,6 +59,7 @@ type Config struct {
 	Feedback Feedback
 	Leader   Leader
 	Webhook  Webhook
+	Gateway  Gateway
 
 	Listen      string // "" disables it
 	DebugListen string // "" disables it; Listen then serves debugging to clients with a token

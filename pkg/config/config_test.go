@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -268,14 +269,14 @@ func values(printed string) []string {
 }
 
 func TestNamesDoNotMeetThoseOfServiceLinks(t *testing.T) {
-	for _, s := range config.Settings(new(builtin.Settings).Groups()...) {
+	for _, s := range slices.Concat(config.Settings(new(builtin.Settings).Groups()...), config.GatewaySettings()) {
 		// A Service called netloom puts NETLOOM_PORT, NETLOOM_PORT_… and NETLOOM_SERVICE_… into the environment of pods.
 		require.NotRegexp(t, `^NETLOOM_(PORT|SERVICE)(_|$)`, s.Env())
 	}
 }
 
 func TestUsageReadsAlike(t *testing.T) {
-	for _, s := range config.Settings(new(builtin.Settings).Groups()...) {
+	for _, s := range slices.Concat(config.Settings(new(builtin.Settings).Groups()...), config.GatewaySettings()) {
 		require.NotEmpty(t, s.Usage, s.Key)
 		require.NotRegexp(t, `\.$|^[A-Z]`, s.Usage, s.Key)
 		require.False(t, s.Kind != setting.KindText && s.Expect == "", "%s says what it expects", s.Key)

@@ -31,7 +31,7 @@ const (
 func Bind(flags *pflag.FlagSet, backends ...setting.Group) { bind(flags, Settings(backends...)) }
 
 func bind(flags *pflag.FlagSet, settings []setting.Setting) {
-	flags.String(fileKey, "", "YAML file with settings; its keys are the flags of netloom run without dashes")
+	flags.String(fileKey, "", "YAML file with settings; docs/config.md lists its keys")
 	for _, s := range settings {
 		f := flags.VarPF(&rawFlag{kind: s.Kind, text: s.Default}, s.FlagName(), "", s.Usage)
 		if s.Kind == setting.KindBool {
@@ -70,7 +70,7 @@ func Load(
 ) (*Config, error) {
 	c := &Config{}
 	all := c.settings(backends)
-	err := c.load(all, all, flags, env, readFile, func(bad map[string]bool) []error {
+	err := c.load(all, known(backends), flags, env, readFile, func(bad map[string]bool) []error {
 		return c.contradictions(bad, backends)
 	})
 	if err != nil {

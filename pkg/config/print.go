@@ -50,7 +50,27 @@ leading dashes. ` + "`netloom run --print-config`" + ` prints every value and wh
 | flag | variable | default | meaning |
 |---|---|---|---|
 `)
-	for _, s := range Settings(backends...) {
+	documentTable(&b, Settings(backends...))
+	b.WriteString("\n## An example\n\n```yaml\n" + example + "```\n")
+	b.WriteString(`
+## The gateway
+
+` + "`netloom gateway`" + ` reads these in the same way, also from the same file, where their keys are the variables without NETLOOM_, in
+lower case and with dashes: ` + "`gateway-shared-watches: true`" + `. Other commands ignore them.
+
+| flag | variable | default | meaning |
+|---|---|---|---|
+`)
+	documentTable(&b, GatewaySettings())
+	if _, err := io.WriteString(w, b.String()); err != nil {
+		return fmt.Errorf("document settings: %w", err)
+	}
+	return nil
+}
+
+// documentTable writes a row for each setting.
+func documentTable(b *strings.Builder, settings []setting.Setting) {
+	for _, s := range settings {
 		def := "none"
 		if s.Default != "" {
 			def = "`" + s.Default + "`"
@@ -59,13 +79,8 @@ leading dashes. ` + "`netloom run --print-config`" + ` prints every value and wh
 		if s.Kind != setting.KindBool && (s.Expect != "" || len(s.Choices) > 0) {
 			usage += " Expects " + s.Expected() + "."
 		}
-		fmt.Fprintf(&b, "| `%s` | `%s` | %s | %s |\n", s.Flag(), s.Env(), def, strings.ReplaceAll(usage, "|", `\|`))
+		fmt.Fprintf(b, "| `%s` | `%s` | %s | %s |\n", s.Flag(), s.Env(), def, strings.ReplaceAll(usage, "|", `\|`))
 	}
-	b.WriteString("\n## An example\n\n```yaml\n" + example + "```\n")
-	if _, err := io.WriteString(w, b.String()); err != nil {
-		return fmt.Errorf("document settings: %w", err)
-	}
-	return nil
 }
 
 // example is a file that is loaded by a test.

@@ -12,6 +12,11 @@ import (
 // Settings lists every setting, including those of backends, in the order for display.
 func Settings(backends ...setting.Group) []setting.Setting { return new(Config).settings(backends) }
 
+// known lists every setting that a file may have, including those of commands with settings of their own.
+func known(backends []setting.Group) []setting.Setting {
+	return slices.Concat(Settings(backends...), new(Config).gatewaySettings())
+}
+
 // settings lists the settings bound to the fields of c.
 func (c *Config) settings(backends []setting.Group) []setting.Setting {
 	all := c.sourceSettings()

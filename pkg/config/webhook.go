@@ -110,10 +110,7 @@ func (c *Config) webhookAlone() []setting.Setting {
 		case !ok:
 			continue
 		case s.Key == "webhook-listen":
-			s.Default = ":9443"
-			s.Usage = "address for admission reviews, over TLS"
-			s.Expect = "[HOST]:PORT"
-			s.Set = func(v string) bool { c.Webhook.Listen = v; return setting.IsAddress(v) }
+			s = setting.Address(s.Key, ":9443", "address for admission reviews, over TLS", &c.Webhook.Listen)
 		case s.Key == "listen":
 			s.Usage = "address for health and metrics; empty disables it"
 		case s.Key == "kubeconfig":
@@ -138,7 +135,7 @@ func LoadWebhook(
 	flags *pflag.FlagSet, env func(string) (string, bool), readFile func(string) ([]byte, error), backends ...setting.Group,
 ) (*Config, error) {
 	c := &Config{}
-	err := c.load(c.webhookAlone(), Settings(backends...), flags, env, readFile, func(bad map[string]bool) []error {
+	err := c.load(c.webhookAlone(), known(backends), flags, env, readFile, func(bad map[string]bool) []error {
 		return slices.Concat(c.kubeContradictions(bad), c.webhookContradictions(bad))
 	})
 	if err != nil {

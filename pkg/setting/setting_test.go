@@ -47,6 +47,7 @@ func TestValues(t *testing.T) {
 		{"a whole number", setting.Whole("k", "", "u", &v.whole), map[string]any{"0": 0, "7": 7}, []string{"", "-1", "1.5", "2147483648"}},
 		{"a size", setting.Size("k", "", "u", &v.size), map[string]any{"1024": "1Ki", "5": "5", "3Gi": "3Gi"}, []string{"", "0", "9223372036854775807Ki"}},
 		{"an address", setting.Listen("k", "", "u", &v.text), map[string]any{"": "", ":1": ":1", "[::1]:2": "[::1]:2"}, []string{"1", "a:b", "a:70000"}},
+		{"an address that is needed", setting.Address("k", "", "u", &v.text), map[string]any{":1": ":1"}, []string{"", "1"}},
 		{"names", setting.Names("k", "", "u", &v.list), map[string]any{"": []string(nil), "a, b": []string{"a", "b"}}, []string{"a,", ","}},
 		{"hosts", setting.Hosts("k", "", "u", &v.list), map[string]any{"*.svc,a.b": []string{"*.svc", "a.b"}}, []string{"*", "a,,b", "*.", "a*"}},
 	} {

@@ -146,6 +146,11 @@ func Listen(key, def, usage string, value *string) Setting {
 	return checked(Text(key, def, usage, value), "[HOST]:PORT, or nothing", func(v string) bool { return v == "" || IsAddress(v) })
 }
 
+// Address accepts the address of a listener that is always there.
+func Address(key, def, usage string, value *string) Setting {
+	return checked(Text(key, def, usage, value), "[HOST]:PORT", IsAddress)
+}
+
 // IsAddress reports whether v is [HOST]:PORT.
 func IsAddress(v string) bool {
 	_, port, err := net.SplitHostPort(v)
