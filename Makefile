@@ -122,6 +122,7 @@ fuzz: ## Run every fuzz target for FUZZTIME (50000x)
 .PHONY: soak
 soak: ## Run the random tests for longer (CLUSTERS=3000 ROUNDS=20 FUNCTIONS=20 SEED=clock)
 	$(GO) test -count=1 -timeout 60m -run TestAgreesWithOracle ./translator -translator.clusters=$(CLUSTERS) -translator.seed=$(SEED)
+	$(GO) test -count=1 -run TestRandomRequests ./pkg/gateway/watchcache -seed=$(SEED)
 	for round in $$(seq $(ROUNDS)); do $(GO) test -count=1 -run Random ./labelcache -seed=$$(($(SEED) + round)); done
 	$(GO) test -count=1 -timeout 60m -run 'TestGenerated|TestScenarios' ./test/scenario -scenario.seed=$(SEED) -scenario.roads
 	$(GO) test -count=1 -timeout 60m -run TestWalks ./test/scenario -scenario.seed=$(SEED) -scenario.clusters=400
