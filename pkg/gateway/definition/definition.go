@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"sync"
 
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
@@ -43,7 +44,7 @@ func Read(file []byte) []Entry {
 		}
 		raw, err := yaml.YAMLToJSONStrict(document)
 		if err != nil {
-			out = append(out, Entry{Err: err})
+			out = append(out, Entry{Err: concealed(err)})
 			continue
 		}
 		if string(raw) == "null" {
@@ -116,6 +117,12 @@ func validate(raw []byte) field.ErrorList {
 	}
 	return conceal(definition.Validate(object))
 }
+
+// quoted matches where YAML's parser quotes a value: an unknown alias, and a text that its tag does not fit.
+var quoted = regexp.MustCompile("(unknown anchor) '.*' referenced|(cannot decode !!\\w+) `(?s:.*)`")
+
+// concealed is an error of YAML's parser without the values that it quotes.
+func concealed(err error) error { return errors.New(quoted.ReplaceAllString(err.Error(), "$1$2")) }
 
 // conceal removes values from faults: some fields are secret.
 func conceal(faults field.ErrorList) field.ErrorList {

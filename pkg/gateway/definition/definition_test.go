@@ -62,6 +62,14 @@ func TestAllFaultsAreReportedAtOnce(t *testing.T) {
 	}
 }
 
+func TestFaultsDoNotShowCredentials(t *testing.T) {
+	for _, token := range []string{"*s3cret", "!!int s3cret", "!!int \"s3cret`x\"", "{s3: cret}", "\"s3cret", "!!float s3cret", "s3cret: x"} {
+		found := definition.Read([]byte(strings.Replace(good, "bearerToken: t", "bearerToken: "+token, 1)))
+		require.Error(t, found[0].Err, token)
+		require.NotContains(t, found[0].Err.Error(), "cret", token)
+	}
+}
+
 func TestFaults(t *testing.T) {
 	for _, tc := range []struct{ name, old, replacement, want string }{
 		{"no server", `servers: [{endpoint: "https://192.168.0.1:6443"}, {endpoint: "https://[2001:db8::1]:6443", disabled: true}]`, "servers: []", "spec.servers"},
