@@ -88,15 +88,15 @@ func parseManifest(path string, content []byte, opts Options) *manifest {
 	return m
 }
 
-// anchor matches where YAML's parser quotes a value: one that begins with an asterisk.
-var anchor = regexp.MustCompile(`unknown anchor '.*' referenced`)
+// quoted matches where YAML's parser quotes a value: one that begins with an asterisk, and one that its tag does not fit.
+var quoted = regexp.MustCompile("(unknown anchor) '.*'( referenced)|(cannot decode !!\\w+) `.*`")
 
 // plain returns the text of a parser's error on one line, without the parser's name, and without what may be a secret.
 func plain(err error) string {
 	s := strings.TrimPrefix(err.Error(), "error converting YAML to JSON: ")
 	s = strings.TrimPrefix(s, "yaml: ")
 	s = strings.TrimPrefix(s, "unmarshal errors:")
-	return anchor.ReplaceAllLiteralString(strings.Join(strings.Fields(s), " "), "unknown anchor referenced")
+	return quoted.ReplaceAllString(strings.Join(strings.Fields(s), " "), "$1$2$3")
 }
 
 // reading is the decoding of one document.

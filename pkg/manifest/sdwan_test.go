@@ -197,6 +197,7 @@ func TestSecretsAreNotShown(t *testing.T) {
 		{"text for a mapping", secret("data: hunter2"), "data: expected a mapping"},
 		{"a key that no Secret can have", secret("stringData: {'a b': hunter2}"), "data[a b]: Invalid value: a valid config key"},
 		{"a value that YAML takes for another", secret("stringData: {psk: *hunter2}"), "unknown anchor referenced"},
+		{"a value that its tag does not fit", secret("stringData: {psk: !!int hunter2}"), "cannot decode !!str as a !!int"},
 		{"a value given twice", secret("stringData: {psk: hunter2, psk: hunter2}"), "already set"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
