@@ -349,10 +349,13 @@ func (c *cluster) problems() []object.Problem {
 			continue
 		}
 		p.Unread = object.UnreadNothing
-		if synced {
-			p.Message += "; its pods stay as they were at " + state.Lost.UTC().Format(time.TimeOnly)
-		} else {
+		switch {
+		case !synced:
 			p.Message += "; its pods match no policy"
+		case state.Lost.IsZero(): // it has just happened
+			p.Message += "; its pods stay as they are"
+		default:
+			p.Message += "; its pods stay as they were at " + state.Lost.UTC().Format(time.TimeOnly)
 		}
 	}
 	return all

@@ -15,10 +15,11 @@ import (
 	"github.com/netloom/netloom/pkg/source"
 )
 
-// broken is a source that never lists anything.
+// broken is a source that cannot list anything.
 type broken struct {
 	source.Source
 	err error // of Run
+	was bool  // it listed everything once
 }
 
 func (b *broken) Run(ctx context.Context) error {
@@ -29,7 +30,7 @@ func (b *broken) Run(ctx context.Context) error {
 	return nil
 }
 func (b *broken) Wake() <-chan struct{} { return nil }
-func (b *broken) Synced() bool          { return false }
+func (b *broken) Synced() bool          { return b.was }
 func (b *broken) Drain() []object.Ref   { return nil }
 func (b *broken) Problems() []object.Problem {
 	return []object.Problem{{Place: object.Place{Path: "pods"}, Message: "refused", Unread: object.UnreadResource}}
@@ -64,4 +65,9 @@ func TestReadFailsWithoutACluster(t *testing.T) {
 		s = peers.New([]peers.Cluster{{Name: "b", Source: &broken{err: errors.New("no")}}}, 0, pipelinetest.Log(t))
 		require.EqualError(t, s.Read(t.Context()), "cluster b: no")
 	})
+}
+
+func TestAClusterIsLostBeforeItIsNoticed(t *testing.T) {
+	s := peers.New([]peers.Cluster{{Name: "b", Source: &broken{was: true}}}, 0, pipelinetest.Log(t))
+	require.Equal(t, "cluster b: pods: refused; its pods stay as they are", s.Problems()[0].Error())
 }
