@@ -38,19 +38,19 @@ func (e *Explainer) asRendered(want *intent.Snapshot) (*intent.Snapshot, *servic
 	return e.lowered, e.services.fresh()
 }
 
-// rulesOf renders the rules of one policy.
-func (r *rendering) rulesOf(p *intent.Policy, counts func(i int) bool) []*tungsten.Object {
+// rulesOf renders the i-th rule of a policy for connections to the addresses of Services, or for all others.
+func (r *rendering) rulesOf(p *intent.Policy, i int, vip bool) []*tungsten.Object {
+	allows := p.Rules[i].Action == intent.Allow || p.Rules[i].Action == intent.Pass && p.Tier == intent.TierBaseline
+	if p.Tier == intent.TierSystem && !allows {
+		return nil
+	}
+	s := stageAllow // which of these stages makes no difference
+	if vip {
+		s = stageVIPAllow
+	}
 	var out []*tungsten.Object
-	for i := range p.Rules {
-		allows := p.Rules[i].Action == intent.Allow || p.Rules[i].Action == intent.Pass && p.Tier == intent.TierBaseline
-		if p.Tier == intent.TierSystem && !allows || !counts(i) {
-			continue
-		}
-		for _, name := range append(r.rule(p, i, allows), r.vipRule(p, i, allows)...) {
-			if o := r.objects[r.names.uuid(tungsten.KindFirewallRule, name)]; !slices.Contains(out, o) {
-				out = append(out, o)
-			}
-		}
+	for _, name := range r.ruleOf(s, p, i, allows) {
+		out = append(out, r.objects[r.names.uuid(tungsten.KindFirewallRule, name)])
 	}
 	return out
 }
@@ -65,11 +65,18 @@ func (e *Explainer) PolicyRows(want *intent.Snapshot, of intent.Origin) []backen
 		if p.Origin != of {
 			continue
 		}
-		for _, o := range r.rulesOf(p, func(int) bool { return true }) {
-			out = append(out, backends.PolicyRow{
-				Rule: o.Annotations.Get(annotationRule), Name: o.Name(), Priority: int(stageOf(p, o)), Action: o.ActionList.SimpleAction,
-				Match: r.match(o),
-			})
+		rendered := map[*tungsten.Object]bool{}
+		for i := range p.Rules {
+			for _, o := range append(r.rulesOf(p, i, false), r.rulesOf(p, i, true)...) {
+				if rendered[o] {
+					continue
+				}
+				rendered[o] = true
+				out = append(out, backends.PolicyRow{
+					Rule: o.Annotations.Get(annotationRule), Name: o.Name(), Priority: int(stageOf(p, o)), Action: o.ActionList.SimpleAction,
+					Match: r.match(o),
+				})
+			}
 		}
 	}
 	slices.SortFunc(out, func(a, b backends.PolicyRow) int {
@@ -128,7 +135,8 @@ func (r *rendering) end(e *tungsten.Endpoint) string {
 	}
 }
 
-// DecidingRows implements backends.Explainer.
+// DecidingRows implements backends.Explainer. For a connection to the address of a Service they are the rules by which the vrouter
+// decides on it, before the address is translated.
 func (e *Explainer) DecidingRows(
 	want *intent.Snapshot, f *intent.Flow, d intent.Direction, by []intent.RuleRef,
 ) []backends.DecidingRow {
@@ -141,17 +149,22 @@ func (e *Explainer) DecidingRows(
 		}
 	}
 	r := newRendering(e.names, want, nil, services)
+	vip := services.has(f.Dst.Addr)
+	isolation := stageIsolation
+	if vip {
+		isolation = stageVIPIsolation
+	}
 	var out []backends.DecidingRow
 	for _, ref := range by {
-		p := want.Policy(ref.Policy)
-		switch {
-		case ref.Rule < 0:
-			o := r.objects[r.fixed(d, stageIsolation, endpoint{tags: []string{r.names.isolatedTag(d)}}, false).UUID]
-			out = append(out, deciding(o, "default deny, "+d.String()))
-		default:
-			for _, o := range r.rulesOf(p, func(i int) bool { return i == ref.Rule }) {
-				out = append(out, deciding(o, p.Origin.String()+" "+p.Rules[ref.Rule].Path))
+		if ref.Rule < 0 {
+			for _, rule := range r.stage(d, isolation) {
+				out = append(out, deciding(r.objects[rule.UUID], "default deny, "+d.String()))
 			}
+			continue
+		}
+		p := want.Policy(ref.Policy)
+		for _, o := range r.rulesOf(p, ref.Rule, vip) {
+			out = append(out, deciding(o, p.Origin.String()+" "+p.Rules[ref.Rule].Path))
 		}
 	}
 	slices.SortFunc(out, func(a, b backends.DecidingRow) int {

@@ -79,6 +79,45 @@ func TestDecidingRows(t *testing.T) {
 	require.Positive(t, decided)
 }
 
+// TestDecidingRowsOfAService asks for the rules behind connections to a Service, and to the pod behind it.
+func TestDecidingRowsOfAService(t *testing.T) {
+	c := cluster{
+		sets:     map[intent.SetID][]int{"web": {0}, "api": {2}, intent.IsolatedIngress: {0}},
+		policies: []intent.Policy{policy("np", intent.Ingress, "web", rule(intent.Allow, "api", tcp(8080, 8080)))},
+	}
+	s := with(c, balancer("shop", cluster80(8080, 0)))
+	target := tungstentest.NewTarget(t)
+	r, snap := newRig(t, target, "a"), s.Snapshot()
+	r.sync(t, s, snap)
+	e := tungsten.NewExplainer("a")
+	matches := map[string]string{}
+	for _, row := range e.PolicyRows(snap, s.Policies[0].Origin) {
+		matches[row.Name] = row.Match
+	}
+	require.Len(t, matches, 2, "one for the Service, one for its pod")
+	party := func(i int) intent.Party { return intent.Party{Key: podKey(i), Addr: s.Endpoints[i].Addrs[0]} }
+	for _, from := range []int{1, 2} {
+		var names []string
+		for _, f := range []intent.Flow{
+			{Src: party(from), Dst: party(0), Protocol: intent.TCP, Port: 8080},
+			{Src: party(from), Dst: intent.Party{Addr: serviceVIP}, Protocol: intent.TCP, Port: 80},
+		} {
+			v := snap.Evaluate(f)
+			require.Equal(t, from == 2, v.Allowed)
+			rows := e.DecidingRows(snap, &f, intent.Ingress, v.Ingress.By)
+			require.Len(t, rows, 1)
+			_, err := r.backend.Trails(t.Context(), rows[0].UUID)
+			require.NoError(t, err, "the target has it")
+			names = append(names, rows[0].Name)
+		}
+		require.NotEqual(t, names[0], names[1], "the vrouter decides before it translates the address of a Service")
+		if from == 2 {
+			require.Contains(t, matches[names[1]], "[addresses of Services]")
+			require.NotContains(t, matches[names[0]], "Services")
+		}
+	}
+}
+
 // TestKeptObjects takes policies and pods away without intent: what they had stays until it is released.
 func TestKeptObjects(t *testing.T) {
 	target := tungstentest.NewTarget(t)

@@ -41,6 +41,12 @@ type coverKey struct {
 // coverage lists VIPs by their index: those whose backends are all in a set, and those of which at least one is.
 type coverage struct{ all, some []int }
 
+// has reports whether a is a VIP.
+func (s *services) has(a netip.Addr) bool {
+	_, found := slices.BinarySearchFunc(s.vips, a, func(v *vip, a netip.Addr) int { return v.addr.Compare(a) })
+	return found
+}
+
 // servicesOf finds the VIPs of a snapshot. There are as many as fit into an address group; see refused for the others.
 // Kept are VIPs of Services that are unavailable.
 func servicesOf(want *intent.Snapshot, kept []*vip) *services {
