@@ -96,7 +96,7 @@ const (
 )
 
 // storm makes the i-th change: namespaces exchange their teams, pods their apps.
-func storm(t *testing.T, r *rig, c *oracle.Cluster, i int) {
+func storm(t testing.TB, r *rig, c *oracle.Cluster, i int) {
 	t.Helper()
 	if i*stormNamespaces/stormChanges != (i+1)*stormNamespaces/stormChanges {
 		ns := c.Namespaces[i%len(c.Namespaces)].DeepCopy()
