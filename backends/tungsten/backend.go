@@ -18,6 +18,7 @@ type Options struct {
 	Owner string
 	// Clusters are the names under which kube-manager annotates interfaces, and the clusters of endpoints that they stand for. Nil
 	// takes every interface of a pod for one of the only, unnamed cluster if its annotation names no cluster or DefaultCluster.
+	// Endpoints of other clusters are peers by their addresses.
 	Clusters map[string]string
 	// ServiceNetwork is the fully qualified name of the virtual network that has the cluster addresses of Services, of which the first
 	// two parts are the project of load balancers. Nil: there are none.
@@ -32,6 +33,7 @@ type Backend struct {
 	api      API
 	names    namer
 	clusters map[string]string
+	local    locality // the clusters of clusters
 	network  []string // of Services; nil if there is none
 
 	lowering   *intent.Lowering
@@ -63,10 +65,14 @@ func New(api API, opts Options) (*Backend, error) {
 	if n := len(opts.ServiceNetwork); n != 0 && n != 3 {
 		return nil, fmt.Errorf("service network %q: expected a domain, a project and a name", strings.Join(opts.ServiceNetwork, ":"))
 	}
+	local := locality{}
+	for _, cluster := range opts.Clusters {
+		local[cluster] = true
+	}
 	return &Backend{
-		network: opts.ServiceNetwork, addresses: newInterfaces(), barred: map[netip.Addr]string{},
+		local: local, network: opts.ServiceNetwork, addresses: newInterfaces(), barred: map[netip.Addr]string{},
 		api: api, names: namer{opts.Owner}, clusters: opts.Clusters, lowering: intent.NewLowering(maxRaised),
-		explainer: NewExplainer(opts.Owner), interfaces: newInterfaces(), refused: map[string]bool{},
+		explainer: &Explainer{names: namer{opts.Owner}, local: local}, interfaces: newInterfaces(), refused: map[string]bool{},
 	}, nil
 }
 

@@ -15,6 +15,7 @@ import (
 // Explainer explains which firewall rules policies become, without querying a controller. Any goroutine may use it.
 type Explainer struct {
 	names namer
+	local locality
 
 	mu            sync.Mutex
 	from, lowered *intent.Snapshot // the last snapshot that was lowered, and its lowered form
@@ -59,7 +60,7 @@ func (r *rendering) rulesOf(p *intent.Policy, i int, vip bool) []*tungsten.Objec
 // share, and is not included. A vrouter has no flows before there are connections, so none are counted.
 func (e *Explainer) PolicyRows(want *intent.Snapshot, of intent.Origin) []backends.PolicyRow {
 	want, services := e.asRendered(want)
-	r := newRendering(e.names, want, nil, services)
+	r := newRendering(e.names, e.local, want, nil, services)
 	var out []backends.PolicyRow
 	for p := range want.Policies() {
 		if p.Origin != of {
@@ -148,7 +149,7 @@ func (e *Explainer) DecidingRows(
 			by = v.Ingress.By
 		}
 	}
-	r := newRendering(e.names, want, nil, services)
+	r := newRendering(e.names, e.local, want, nil, services)
 	vip := services.has(f.Dst.Addr)
 	isolation := stageIsolation
 	if vip {
@@ -181,7 +182,7 @@ func deciding(o *tungsten.Object, what string) backends.DecidingRow {
 func (e *Explainer) Estimate(want *intent.Snapshot) backends.Estimate {
 	n := 0
 	lowered, _ := e.asRendered(want)
-	for _, o := range render(e.names, lowered, nil, nil).objects {
+	for _, o := range render(e.names, e.local, lowered, nil, nil).objects {
 		if o.Kind == tungsten.KindFirewallRule {
 			n++
 		}

@@ -22,7 +22,7 @@ func (r *rendering) members() wanted {
 		}
 		id := r.names.uuid(tungsten.KindTag, u.tag)
 		for e := range set.Members.All() {
-			if !u.peer || len(e.Shared) == 0 && len(e.Addrs) > 0 {
+			if !u.peer || !r.spelled(e) && len(e.Addrs) > 0 {
 				out[e.Key] = append(out[e.Key], id)
 			} else {
 				r.bare[e.Key] = true
@@ -52,7 +52,6 @@ func (r *rendering) tagsOf(want *intent.Snapshot, k object.Key, bare bool) []str
 // no rule depends on them.
 func (r *rendering) onlyMembers(changes []intent.Change) (map[object.Key]bool, bool) {
 	touched := map[object.Key]bool{}
-	shares := func(e intent.Endpoint) bool { return len(e.Shared) > 0 }
 	for i := range changes {
 		c := &changes[i]
 		if len(c.Policies)+len(c.Sets) > 0 {
@@ -60,7 +59,7 @@ func (r *rendering) onlyMembers(changes []intent.Change) (map[object.Key]bool, b
 		}
 		for j := range c.Members {
 			d := &c.Members[j]
-			if r.listed[d.ID] || slices.ContainsFunc(d.Joined, shares) || slices.ContainsFunc(d.Left, shares) {
+			if r.listed[d.ID] || slices.ContainsFunc(d.Joined, r.spelled) || slices.ContainsFunc(d.Left, r.spelled) {
 				return nil, false
 			}
 			for k := range d.Left {

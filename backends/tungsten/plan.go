@@ -70,7 +70,7 @@ func (b *Backend) planAll(ctx context.Context, plan *backends.Plan, want *intent
 	have := seen.policies
 	b.refused = b.retried()
 	kept := unavailable{names: b.names, keep: b.keep, want: want, have: seen.balancers}
-	r := render(b.names, want, b.refused, kept.vips(seen.addresses))
+	r := render(b.names, b.local, want, b.refused, kept.vips(seen.addresses))
 	tags := r.members()
 	plan.Owned = len(have) + len(seen.balancers)
 	next := &model{
@@ -133,7 +133,7 @@ func (b *Backend) planChanges(ctx context.Context, plan *backends.Plan, want *in
 	plan.Skips = slices.Concat(m.rendering.skips, next.unserved)
 	services, same := m.rendering.balanced.next(want, changes)
 	if !only || !same {
-		next.rendering = render(b.names, want, b.refused, nil)
+		next.rendering = render(b.names, b.local, want, b.refused, nil)
 		next.objects, next.tags = next.rendering.objects, next.rendering.members()
 		plan.Skips = slices.Concat(next.rendering.skips, next.unserved)
 		c.want, c.wantUsage = next.objects, next.rendering.usage

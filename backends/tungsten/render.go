@@ -25,9 +25,15 @@ type use struct {
 	peer bool // only members whose addresses are their own
 }
 
+// locality is the clusters whose endpoints have interfaces on the controller; nil are all.
+type locality map[string]bool
+
+func (l locality) has(cluster string) bool { return l == nil || l[cluster] }
+
 // rendering is the objects that a snapshot becomes.
 type rendering struct {
 	names   namer
+	local   locality
 	want    *intent.Snapshot
 	refused map[string]bool // tags that the server could not create
 
@@ -46,8 +52,8 @@ type rendering struct {
 }
 
 // render renders a snapshot in which no rule of the admin tier passes.
-func render(names namer, want *intent.Snapshot, refused map[string]bool, kept []*vip) *rendering {
-	r := newRendering(names, want, refused, servicesOf(want, kept))
+func render(names namer, local locality, want *intent.Snapshot, refused map[string]bool, kept []*vip) *rendering {
+	r := newRendering(names, local, want, refused, servicesOf(want, kept))
 	for _, d := range intent.Directions() {
 		r.direction(d)
 	}
@@ -63,10 +69,10 @@ func render(names namer, want *intent.Snapshot, refused map[string]bool, kept []
 }
 
 // newRendering returns a rendering without objects.
-func newRendering(names namer, want *intent.Snapshot, refused map[string]bool, s *services) *rendering {
+func newRendering(names namer, local locality, want *intent.Snapshot, refused map[string]bool, s *services) *rendering {
 	return &rendering{
 		balanced: s, uneven: map[intent.LoadBalancerID]bool{}, skipped: map[backends.Skip]bool{},
-		names: names, want: want, refused: refused, objects: map[string]*tungsten.Object{}, used: map[use]bool{},
+		names: names, local: local, want: want, refused: refused, objects: map[string]*tungsten.Object{}, used: map[use]bool{},
 		listed: map[intent.SetID]bool{}, governed: map[intent.SetID]bool{},
 	}
 }

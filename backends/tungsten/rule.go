@@ -118,7 +118,7 @@ func (r *rendering) peers(p *intent.Policy, rule *intent.Rule, allows bool) ([]e
 		out = append(out, endpoint{tags: []string{tag}})
 		r.use(use{tag: tag, set: set.ID, peer: true})
 		for e := range set.Members.All() {
-			if len(e.Shared) > 0 {
+			if r.spelled(e) {
 				prefixes = append(prefixes, hosts(e.Addrs)...)
 				r.listed[set.ID] = true
 			}
@@ -138,6 +138,12 @@ func (r *rendering) peers(p *intent.Policy, rule *intent.Rule, allows bool) ([]e
 		return []endpoint{{}}, !allows
 	}
 	return append(out, endpoint{group: r.group(as, set, prefixes)}), true
+}
+
+// spelled reports whether an endpoint is a peer by its addresses: a tag would stand for the addresses that it shares, too, and no
+// interface of another cluster's pod is looked for.
+func (r *rendering) spelled(e intent.Endpoint) bool {
+	return len(e.Shared) > 0 || !r.local.has(e.Key.Cluster)
 }
 
 // maxPrefixes is how many prefixes fit into a request.
