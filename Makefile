@@ -132,6 +132,7 @@ soak: ## Run the random tests for longer (CLUSTERS=3000 ROUNDS=20 FUNCTIONS=20 S
 		$(GO) test -count=1 -run TestEveryRoad ./backends/ovn -seed=$$(($(SEED) + round)); \
 	done
 	$(GO) test -count=1 -timeout 60m -run TestSoak ./test/cnf -cnf.seed=$(SEED) -cnf.functions=$(FUNCTIONS) -cnf.replicas=3 -cnf.resources=200 -cnf.rounds=4
+	$(GO) test -count=1 -run TestFaultAtEveryCall ./backends/tungsten -tungsten.everycall
 	$(GO) test -C test/crds -count=1 -run Anything . -seed=$(SEED)
 
 .PHONY: bench

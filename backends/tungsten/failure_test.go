@@ -1,6 +1,7 @@
 package tungsten_test
 
 import (
+	"flag"
 	"fmt"
 	"slices"
 	"testing"
@@ -16,8 +17,10 @@ import (
 	"github.com/netloom/netloom/pkg/tungsten/simulator"
 )
 
-// TestFaultAtEveryCall goes from one state to the next with every request failing in turn, in every way, and judges every state
-// that the controller is in: nothing is opened that both states deny, and in the end everything is as it should be.
+var everyCall = flag.Bool("tungsten.everycall", false, "fail every call in turn, as make soak does, not only some")
+
+// TestFaultAtEveryCall goes from one state to the next with one request failing, in every way, and judges every state that the
+// controller is in: nothing is opened that both states deny, and in the end everything is as it should be.
 func TestFaultAtEveryCall(t *testing.T) {
 	before, after := edits()
 	scratch := tungstentest.NewTarget(t)
@@ -30,11 +33,10 @@ func TestFaultAtEveryCall(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			failed := 0
-			for n := 1; ; n += 1 + n {
-				if !faultAt(t, fault, n, before, after, want) {
-					break
+			for n := 1; faultAt(t, fault, n, before, after, want); failed++ {
+				if n++; !*everyCall {
+					n *= 2
 				}
-				failed++
 			}
 			require.Greater(t, failed, 4)
 		})
