@@ -34,9 +34,10 @@ func TestFaultAtEveryCall(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			failed := 0
 			for n := 1; faultAt(t, fault, n, before, after, want); failed++ {
-				if n++; !*everyCall {
+				if !*everyCall {
 					n *= 2
 				}
+				n++
 			}
 			require.Greater(t, failed, 4)
 		})
