@@ -9,8 +9,8 @@ import (
 	"github.com/netloom/netloom/pkg/ovsdb"
 )
 
-// reports are the changes of rows that the database reported while the transactions of a plan were committed. A created row that was
-// reported just as it was written is remembered by its UUID alone: otherwise the first plan would be held in memory twice.
+// reports are the changes of rows that the database reported while the transactions of a plan were committed. If a created row
+// was reported exactly as written, only its UUID is kept: otherwise the first plan would be in memory twice.
 type reports struct {
 	created    map[string]bool   // by UUID: the row was reported as it was written
 	others     []ovsdb.RowChange // everything else, in order

@@ -35,9 +35,10 @@ import (
 
 // authority is a CA.
 type authority struct {
-	t    *testing.T
-	cert *x509.Certificate
-	key  *ecdsa.PrivateKey
+	t      *testing.T
+	cert   *x509.Certificate
+	key    *ecdsa.PrivateKey
+	serial int64 // of the last certificate
 }
 
 func newAuthority(t *testing.T) *authority {
@@ -53,7 +54,8 @@ func (a *authority) sign(template, parent *x509.Certificate) (*x509.Certificate,
 	a.t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(a.t, err)
-	template.SerialNumber, template.NotAfter = big.NewInt(time.Now().UnixNano()), time.Now().Add(time.Hour)
+	a.serial++
+	template.SerialNumber, template.NotAfter = big.NewInt(a.serial), time.Now().Add(time.Hour)
 	signer := a.key
 	if parent == nil {
 		parent, signer = template, key

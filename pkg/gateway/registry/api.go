@@ -29,7 +29,7 @@ import (
 // APIOptions configure what reads UpstreamClusters from an API.
 type APIOptions struct {
 	ReadOnly bool   // no status is written: another process serves the objects
-	Changed  func() // called when State has changed; nil if nobody follows it
+	Changed  func() // called after each change of State; nil calls nothing
 }
 
 // API watches the UpstreamClusters of a host cluster, and writes their status. Make it with NewAPI.

@@ -45,8 +45,8 @@ type file struct {
 	garbled string   // why a document in it is no object
 }
 
-// NewDirectory makes a source that reads nothing before Run or Load. changed is called when State has changed; nil if nobody
-// follows it.
+// NewDirectory makes a source that reads nothing before Run or Load. It calls changed after each change of State, unless
+// that is nil.
 func NewDirectory(dir string, set Set, changed func(), log logrus.FieldLogger) *Directory {
 	return &Directory{
 		dir: dir, set: set, log: log.WithField("directory", dir), files: map[string]*file{}, served: map[string]bool{},

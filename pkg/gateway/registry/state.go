@@ -13,9 +13,9 @@ type State struct {
 	Faults []string  // why, or which parts of it cannot be read: what they contained before is still served
 }
 
-// watched is a State that somebody follows. It is safe for concurrent use.
+// watched is a State that reports its changes. It is safe for concurrent use.
 type watched struct {
-	changed func() // after each change; nil if nobody follows it
+	changed func() // called after each change; nil calls nothing
 
 	mu    sync.Mutex
 	state State

@@ -89,7 +89,7 @@ func (r *Registry) Problems() []object.Problem {
 	problem := func(message string) {
 		out = append(out, object.Problem{Place: object.Place{Path: "UpstreamClusters in " + r.place}, Message: message})
 	}
-	effect := "; the set of clusters stays as it was"
+	effect := "; no cluster joins or leaves meanwhile"
 	if !state.Synced {
 		effect = "; it is not known which other clusters there are"
 		if len(state.Faults) == 0 {
