@@ -3,7 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
-	"strings"
+	"strconv"
 	"testing"
 	"time"
 
@@ -98,27 +98,32 @@ func TestGatewayReadsTheFileOfOtherCommands(t *testing.T) {
 	require.ErrorContains(t, err, `gateway-listen (environment NETLOOM_GATEWAY_LISTEN): "6443": expected [HOST]:PORT`)
 }
 
-// TestGatewayTakesTheFlagsOfItsManifest parses the arguments in deploy/gateway.
+// TestGatewayTakesTheFlagsOfItsManifest reads the arguments and the environment in deploy/kustomize/components/gateway.
 func TestGatewayTakesTheFlagsOfItsManifest(t *testing.T) {
-	text, err := os.ReadFile("../../deploy/gateway/gateway.yaml")
+	text, err := os.ReadFile("../../deploy/kustomize/components/gateway/deployment.yaml")
 	require.NoError(t, err)
-	found := false
-	for document := range strings.SplitSeq(string(text), "\n---\n") {
-		var d appsv1.Deployment
-		require.NoError(t, yaml.Unmarshal([]byte(document), &d))
-		if d.Kind != "Deployment" {
-			continue
-		}
-		found = true
-		args := d.Spec.Template.Spec.Containers[0].Args
-		require.Equal(t, "gateway", args[0])
-		cmd := newGateway()
-		require.NoError(t, cmd.ParseFlags(args[1:]))
-		require.Empty(t, cmd.Flags().Args())
-		cfg, err := config.LoadGateway(cmd.Flags(), func(string) (string, bool) { return "", false }, os.ReadFile)
-		require.NoError(t, err)
-		stops := cfg.Gateway.ShutdownDelay + cfg.Gateway.ShutdownSpread + cfg.Gateway.ShutdownGrace
-		require.Less(t, stops, time.Duration(*d.Spec.Template.Spec.TerminationGracePeriodSeconds)*time.Second, "it is not killed while it stops")
+	var d appsv1.Deployment
+	require.NoError(t, yaml.UnmarshalStrict(text, &d))
+	container := d.Spec.Template.Spec.Containers[0]
+	require.Equal(t, []string{"gateway"}, container.Args, "flags would override the environment")
+	env := map[string]string{}
+	for _, e := range container.Env {
+		env[e.Name] = e.Value
 	}
-	require.True(t, found)
+	cmd := newGateway()
+	cfg, err := config.LoadGateway(cmd.Flags(), func(name string) (string, bool) {
+		value, ok := env[name]
+		delete(env, name)
+		return value, ok
+	}, os.ReadFile, new(builtin.Settings).Groups()...)
+	require.NoError(t, err)
+	require.Empty(t, env, "not read")
+	for i, address := range []string{cfg.Gateway.Listen, cfg.Listen} {
+		require.Equal(t, address, ":"+strconv.Itoa(int(container.Ports[i].ContainerPort)))
+	}
+	require.Equal(t, container.VolumeMounts[0].MountPath, filepath.Dir(cfg.Gateway.TLSCert))
+	require.Equal(t, container.VolumeMounts[0].MountPath, filepath.Dir(cfg.Gateway.TLSKey))
+	stops := cfg.Gateway.ShutdownDelay + cfg.Gateway.ShutdownSpread + cfg.Gateway.ShutdownGrace
+	require.Less(t, stops, time.Duration(*d.Spec.Template.Spec.TerminationGracePeriodSeconds)*time.Second, "it is not killed while it stops")
+	require.Greater(t, cfg.Gateway.ShutdownDelay, time.Duration(container.ReadinessProbe.PeriodSeconds)*time.Second, "it gets no new clients while it stops")
 }

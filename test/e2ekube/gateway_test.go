@@ -19,10 +19,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
 	"github.com/netloom/netloom/test/e2e/ovnlab"
+	"github.com/netloom/netloom/test/e2ekube/deployment"
 	"github.com/netloom/netloom/test/e2ekube/kubelab"
 )
 
@@ -50,32 +52,29 @@ func startGateway(t *testing.T) *gatewayRig {
 func newGatewayRig(t *testing.T, labs map[string]*kubelab.Lab, spec string) *gatewayRig {
 	t.Helper()
 	g := &gatewayRig{t: t, labs: labs, dir: t.TempDir(), spec: spec}
-	role, err := os.ReadFile(root + "/deploy/gateway/upstream-role.yaml")
-	require.NoError(t, err)
 	for name, lab := range g.labs {
-		lab.Apply(string(role) + `
----
+		lab.ApplyObjects(upstreamObjects(t))
+		lab.Apply(`
 {apiVersion: v1, kind: Namespace, metadata: {name: gateway}}
 ---
-{apiVersion: v1, kind: ServiceAccount, metadata: {name: gateway, namespace: gateway}}
----
 {apiVersion: v1, kind: ServiceAccount, metadata: {name: web, namespace: gateway}}
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRoleBinding
-metadata: {name: gateway}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: netloom-gateway}
-subjects: [{kind: ServiceAccount, name: gateway, namespace: gateway}]
----
-apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRoleBinding
-metadata: {name: gateway-shared-watches}
-roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: netloom-gateway-shared-watches}
-subjects: [{kind: ServiceAccount, name: gateway, namespace: gateway}]
 `)
-		g.write(name, lab.Token("gateway", "gateway"))
+		g.write(name, lab.Token(home, upstreamAccount))
 	}
 	return g
+}
+
+// upstreamAccount is the service account that a cluster gives the gateway, and the name of its role.
+const upstreamAccount = "netloom-gateway-upstream"
+
+// upstreamObjects are what a cluster gives the gateway, with shared watches.
+func upstreamObjects(t *testing.T) []*unstructured.Unstructured {
+	t.Helper()
+	role, err := os.ReadFile(deployDir + "/components/shared-watches/role.yaml")
+	require.NoError(t, err)
+	objects, err := deployment.Kustomize(deployDir + "/upstream")
+	require.NoError(t, err)
+	return append(objects, kubelab.Parse(t, string(role))...)
 }
 
 // start runs netloom gateway until the test ends, after it has ended the one before.
@@ -175,7 +174,7 @@ func (h header) RoundTrip(r *http.Request) (*http.Response, error) {
 	return h.RoundTripper.RoundTrip(r)
 }
 
-// TestGateway uses two clusters through the gateway as their users do, with the rights of deploy/gateway.
+// TestGateway uses two clusters through the gateway as their users do, with the rights of deploy/kustomize/upstream.
 func TestGateway(t *testing.T) {
 	g := startGateway(t)
 	a := g.labs["a.example"]
@@ -262,7 +261,7 @@ func TestGateway(t *testing.T) {
 		ovnlab.Eventually(t, patience, "the fault is logged", func() bool { return strings.Contains(g.process.Tail(50), "has faults") })
 		_, err := maps.Get(t.Context(), "large", metav1.GetOptions{})
 		require.NoError(t, err)
-		g.write("a.example", a.Token("gateway", "gateway"))
+		g.write("a.example", a.Token(home, upstreamAccount))
 		_, err = maps.Update(t.Context(), &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "large"}}, metav1.UpdateOptions{})
 		require.NoError(t, err)
 		event := <-watch.ResultChan()

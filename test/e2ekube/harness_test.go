@@ -79,7 +79,7 @@ func central(t *testing.T, components ...string) (render func(settings string) [
 	return overlay(t, "central", components...)
 }
 
-// overlay renders an overlay as a user would.
+// overlay renders an overlay as a user would, with the settings that it has if there are no others.
 func overlay(t *testing.T, name string, components ...string) (render func(settings string) []*unstructured.Unstructured) {
 	t.Helper()
 	return func(settings string) []*unstructured.Unstructured {
@@ -97,13 +97,21 @@ func overlay(t *testing.T, name string, components ...string) (render func(setti
 			}
 			fmt.Fprintf(&b, "- %s/components/%s\n", from, c)
 		}
-		b.WriteString("configMapGenerator:\n- {name: netloom, namespace: netloom-system, behavior: replace, files: [netloom.yaml]}\n")
+		if settings != "" {
+			b.WriteString("configMapGenerator:\n- {name: netloom, namespace: netloom-system, behavior: replace, files: [netloom.yaml]}\n")
+		}
 		require.NoError(t, os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(b.String()), 0o600))
 		require.NoError(t, os.WriteFile(filepath.Join(dir, "netloom.yaml"), []byte(settings), 0o600))
 		objects, err := deployment.Kustomize(dir)
 		require.NoError(t, err)
 		return objects
 	}
+}
+
+// gatewayOverlay renders the overlay of the gateway alone as a user would, with further components.
+func gatewayOverlay(t *testing.T, components ...string) []*unstructured.Unstructured {
+	t.Helper()
+	return overlay(t, "gateway", components...)("")
 }
 
 // shortLease makes the Lease of a killed leader expire soon.

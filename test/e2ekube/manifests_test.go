@@ -44,6 +44,19 @@ spec:
 ---
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
+metadata: {name: podmonitors.monitoring.coreos.com}
+spec:
+  group: monitoring.coreos.com
+  scope: Namespaced
+  names: {kind: PodMonitor, plural: podmonitors}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, x-kubernetes-preserve-unknown-fields: true}}}}
+---
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
 metadata: {name: prometheusrules.monitoring.coreos.com}
 spec:
   group: monitoring.coreos.com
@@ -99,6 +112,8 @@ func TestManifests(t *testing.T) {
 		{"the overlay with feedback", home, central(t, "feedback")("ovn-nb: [tcp:127.0.0.1:6641]\n")},
 		{"the overlay with secure metrics", home, central(t, "monitoring", "secure-metrics")("ovn-nb: [tcp:127.0.0.1:6641]\n")},
 		{"the overlay with other clusters", home, central(t, "peers")("ovn-nb: [tcp:127.0.0.1:6641]\ncluster: a\npeer-clusters: [b]\npeer-kubeconfig: /etc/netloom/peers/kubeconfig\n")},
+		{"the overlay with the gateway", home, central(t, "gateway", "gateway-network-policy")("ovn-nb: [tcp:127.0.0.1:6641]\n")},
+		{"the gateway alone", home, gatewayOverlay(t, "gateway-monitoring")},
 		{"the chart", "chart", helm(t, "chart", nb, nil)},
 		{"the chart with secure metrics", "chart", helm(t, "chart", guarded, map[string]any{"serviceMonitor": everything["serviceMonitor"]})},
 		{"the chart with feedback", "chart", helm(t, "chart", feedback, nil)},
@@ -198,7 +213,7 @@ func awaitKinds(t *testing.T, kube *kubelab.Lab) {
 	t.Helper()
 	ovnlab.Eventually(t, patience, "the kinds of the Prometheus operator are served", func() bool {
 		list, err := kube.Client().Discovery().ServerResourcesForGroupVersion("monitoring.coreos.com/v1")
-		return err == nil && len(list.APIResources) == 2
+		return err == nil && len(list.APIResources) == 3
 	})
 }
 
@@ -336,29 +351,64 @@ func TestImageHasItsSources(t *testing.T) {
 	}
 }
 
-// TestMonitoringNamesMetrics checks that the dashboard and the alerts use metrics that exist.
+// TestMonitoringNamesMetrics checks that the dashboards and the alerts use metrics that exist.
 func TestMonitoringNamesMetrics(t *testing.T) {
-	raw, err := os.ReadFile(root + "/docs/operations.md")
-	require.NoError(t, err)
-	known := map[string]bool{"go_memstats_heap_inuse_bytes": true, "process_resident_memory_bytes": true}
-	for _, m := range regexp.MustCompile("(?m)^\\| `(netloom_[a-z_]+)` \\| (\\w+)").FindAllStringSubmatch(string(raw), -1) {
-		known[m[1]] = true
-		if m[2] == "histogram" {
-			known[m[1]+"_bucket"] = true
-		}
+	for _, tc := range []struct {
+		manual, metrics string
+		objects         []*unstructured.Unstructured
+		name, dashboard string
+		alerts          int
+	}{
+		{
+			"operations.md", "(?m)^\\| `(netloom_[a-z_]+)` \\| (\\w+)",
+			central(t, "monitoring")("ovn-nb: [tcp:127.0.0.1:6641]\n"), "netloom", "netloom.json", 13,
+		},
+		{
+			"gateway.md", "(?m)^\\| `(netloom_[a-z_]+)\\{[a-z,]+\\}` \\| (\\w+)",
+			gatewayOverlay(t, "gateway-monitoring"), "netloom-gateway", "netloom-gateway.json", 7,
+		},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			raw, err := os.ReadFile(root + "/docs/" + tc.manual)
+			require.NoError(t, err)
+			known := map[string]bool{"go_memstats_heap_inuse_bytes": true, "process_resident_memory_bytes": true}
+			for _, m := range regexp.MustCompile(tc.metrics).FindAllStringSubmatch(string(raw), -1) {
+				known[m[1]] = true
+				if m[2] == "histogram" {
+					known[m[1]+"_bucket"] = true
+				}
+			}
+			asked := alertExpressions(t, tc.objects, tc.name)
+			require.Len(t, asked, tc.alerts)
+			for _, expr := range append(asked, dashboardExpressions(t, tc.objects, tc.name+"-dashboard", tc.dashboard)...) {
+				names := regexp.MustCompile(`\b(netloom|go|process)_[a-z_]+\b`).FindAllString(expr, -1)
+				require.NotEmpty(t, names, expr)
+				for _, name := range names {
+					require.True(t, known[name], "%s in %s", name, expr)
+				}
+			}
+		})
 	}
-	objects := central(t, "monitoring")("ovn-nb: [tcp:127.0.0.1:6641]\n")
-	var asked []string
-	rules := deployment.Find(objects, "PrometheusRule", "netloom")
-	groups, _, err := unstructured.NestedSlice(rules.Object, "spec", "groups")
+}
+
+// alertExpressions are the expressions of a PrometheusRule.
+func alertExpressions(t *testing.T, objects []*unstructured.Unstructured, name string) []string {
+	t.Helper()
+	var all []string
+	groups, _, err := unstructured.NestedSlice(deployment.Find(objects, "PrometheusRule", name).Object, "spec", "groups")
 	require.NoError(t, err)
 	for _, g := range groups {
 		for _, r := range g.(map[string]any)["rules"].([]any) {
-			asked = append(asked, r.(map[string]any)["expr"].(string))
+			all = append(all, r.(map[string]any)["expr"].(string))
 		}
 	}
-	require.Len(t, asked, 13)
-	text, _, err := unstructured.NestedString(deployment.Find(objects, "ConfigMap", "netloom-dashboard").Object, "data", "netloom.json")
+	return all
+}
+
+// dashboardExpressions are the expressions of the dashboard in a file of a ConfigMap.
+func dashboardExpressions(t *testing.T, objects []*unstructured.Unstructured, name, file string) []string {
+	t.Helper()
+	text, _, err := unstructured.NestedString(deployment.Find(objects, "ConfigMap", name).Object, "data", file)
 	require.NoError(t, err)
 	var dashboard struct {
 		Panels []struct {
@@ -366,16 +416,12 @@ func TestMonitoringNamesMetrics(t *testing.T) {
 		}
 	}
 	require.NoError(t, json.Unmarshal([]byte(text), &dashboard))
+	var all []string
 	for _, p := range dashboard.Panels {
 		for _, target := range p.Targets {
-			asked = append(asked, target.Expr)
+			all = append(all, target.Expr)
 		}
 	}
-	for _, expr := range asked {
-		names := regexp.MustCompile(`\b(netloom|go|process)_[a-z_]+\b`).FindAllString(expr, -1)
-		require.NotEmpty(t, names, expr)
-		for _, name := range names {
-			require.True(t, known[name], "%s in %s", name, expr)
-		}
-	}
+	require.NotEmpty(t, all)
+	return all
 }

@@ -33,6 +33,8 @@ func auditedRights(t *testing.T) []right {
 		rightsOf(t, []*unstructured.Unstructured{metrics}),                  // by TestSecureMetrics
 		rightsOf(t, peerObjects(t)),                                         // by TestPodsOfAnotherCluster
 		rightsOfRole(t, central(t, "upstreams")(settings), upstreamsRole),   // by TestPodsOfAnotherCluster
+		rightsOf(t, gatewayOverlay(t)),                                      // by TestGatewayRights
+		rightsOf(t, upstreamObjects(t)),                                     // by TestGatewayRights
 	)
 }
 
@@ -55,7 +57,7 @@ func shippedRoles(t *testing.T) map[string][]*unstructured.Unstructured {
 	require.GreaterOrEqual(t, len(all), 8, "files with roles")
 	const settings = "ovn-nb: [tcp:127.0.0.1:6641]\n"
 	for folder, render := range map[string]func(name string) []*unstructured.Unstructured{
-		"overlays":   func(name string) []*unstructured.Unstructured { return overlay(t, name)(settings) },
+		"overlays":   func(name string) []*unstructured.Unstructured { return overlay(t, name)("") },
 		"components": func(name string) []*unstructured.Unstructured { return central(t, name)(settings) },
 	} {
 		entries, err := os.ReadDir(filepath.Join(deployDir, folder))
@@ -91,6 +93,9 @@ func TestEveryRightIsAudited(t *testing.T) {
 			}
 		}
 	}
-	require.Equal(t, map[string][]string{"netloom-metrics-reader": {"/metrics"}}, pages, "which TestSecureMetrics binds")
+	require.Equal(t, map[string][]string{
+		"netloom-metrics-reader": {"/metrics"},            // which TestSecureMetrics binds
+		upstreamAccount:          {"/readyz", "/healthz"}, // which TestGatewayRights takes away
+	}, pages)
 	require.Equal(t, map[string]bool{"netloom-buckets": true}, empty, "what it is for stands in its annotation, and TestWebhookRights unbinds it")
 }

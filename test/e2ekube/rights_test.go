@@ -39,7 +39,9 @@ func rightsOf(t *testing.T, objects []*unstructured.Unstructured) []right {
 		var role rbacv1.Role // a ClusterRole has the same fields that matter
 		require.NoError(t, runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &role))
 		for _, rule := range role.Rules {
-			require.Empty(t, rule.NonResourceURLs)
+			if len(rule.NonResourceURLs) > 0 {
+				continue // TestEveryRightIsAudited lists them
+			}
 			require.Len(t, rule.APIGroups, 1)
 			all = append(all, rightsOfRule(right{role: role.Name, namespace: o.GetNamespace()}, &rule)...)
 		}
@@ -107,6 +109,9 @@ func shrink(t *testing.T, kube *kubelab.Lab, namespace, role string, gone []righ
 	kept := func(rules []rbacv1.PolicyRule) []rbacv1.PolicyRule {
 		var all []rbacv1.PolicyRule
 		for i := range rules {
+			if len(rules[i].NonResourceURLs) > 0 {
+				all = append(all, rules[i])
+			}
 			for _, r := range rightsOfRule(right{role: role, namespace: namespace}, &rules[i]) {
 				if slices.Contains(gone, r) {
 					continue

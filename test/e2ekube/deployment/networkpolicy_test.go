@@ -11,10 +11,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// policyOf is the NetworkPolicy of netloom.
-func policyOf(t *testing.T, objects []*unstructured.Unstructured) *networkingv1.NetworkPolicySpec {
+// policyOf is a NetworkPolicy.
+func policyOf(t *testing.T, objects []*unstructured.Unstructured, name string) *networkingv1.NetworkPolicySpec {
 	t.Helper()
-	o := Find(objects, "NetworkPolicy", "netloom")
+	o := Find(objects, "NetworkPolicy", name)
 	require.NotNil(t, o)
 	var p networkingv1.NetworkPolicy
 	require.NoError(t, runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(o.Object, &p, true))
@@ -30,28 +30,41 @@ func TestNetworkPolicyOfNetloom(t *testing.T) {
 		"webhook": map[string]any{"enabled": true},
 	})
 	require.NoError(t, err)
-	require.Equal(t, policyOf(t, kustomized).Ingress, policyOf(t, charted).Ingress)
-	require.Equal(t, policyOf(t, kustomized).Egress, policyOf(t, charted).Egress)
+	requireSamePolicy(t, kustomized, charted, "netloom")
 	for _, objects := range [][]*unstructured.Unstructured{kustomized, charted} {
-		spec := policyOf(t, objects)
-		selector, err := metav1.LabelSelectorAsSelector(&spec.PodSelector)
+		requireOpen(t, objects, "netloom", "netloom", "netloom-webhook")
+	}
+}
+
+// requireSamePolicy checks that two renderings have the same rules in a NetworkPolicy.
+func requireSamePolicy(t *testing.T, a, b []*unstructured.Unstructured, name string) {
+	t.Helper()
+	require.Equal(t, policyOf(t, a, name).Ingress, policyOf(t, b, name).Ingress)
+	require.Equal(t, policyOf(t, a, name).Egress, policyOf(t, b, name).Egress)
+}
+
+// requireOpen checks that a NetworkPolicy selects the pods of Deployments, and opens every port of theirs but that of the debug
+// endpoints.
+func requireOpen(t *testing.T, objects []*unstructured.Unstructured, policy string, deployments ...string) {
+	t.Helper()
+	spec := policyOf(t, objects, policy)
+	selector, err := metav1.LabelSelectorAsSelector(&spec.PodSelector)
+	require.NoError(t, err)
+	open := map[int32]bool{}
+	for _, rule := range spec.Ingress {
+		for _, p := range rule.Ports {
+			open[p.Port.IntVal] = true
+		}
+	}
+	for _, name := range deployments {
+		deployment := Find(objects, "Deployment", name)
+		of, _, err := unstructured.NestedStringMap(deployment.Object, "spec", "template", "metadata", "labels")
 		require.NoError(t, err)
-		open := map[int32]bool{}
-		for _, rule := range spec.Ingress {
-			for _, p := range rule.Ports {
-				open[p.Port.IntVal] = true
-			}
+		require.True(t, selector.Matches(labels.Set(of)), name)
+		container := podOf(t, deployment).Containers[0]
+		for _, p := range container.Ports {
+			require.Equal(t, p.Name != "debug", open[p.ContainerPort], p.Name)
 		}
-		for _, name := range []string{"netloom", "netloom-webhook"} {
-			deployment := Find(objects, "Deployment", name)
-			of, _, err := unstructured.NestedStringMap(deployment.Object, "spec", "template", "metadata", "labels")
-			require.NoError(t, err)
-			require.True(t, selector.Matches(labels.Set(of)), name)
-			container := podOf(t, deployment).Containers[0]
-			for _, p := range container.Ports {
-				require.Equal(t, p.Name != "debug", open[p.ContainerPort], p.Name)
-			}
-			require.NotZero(t, container.Resources.Limits.Memory().Value(), "%s keeps its memory below the limit", name)
-		}
+		require.NotZero(t, container.Resources.Limits.Memory().Value(), "%s keeps its memory below the limit", name)
 	}
 }

@@ -1,0 +1,326 @@
+//go:build e2e
+
+package e2ekube_test
+
+import (
+	"encoding/base64"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/netloom/netloom/pkg/apis/proxy/v1alpha1"
+	"github.com/netloom/netloom/pkg/gateway/watchcache"
+	"github.com/netloom/netloom/test/e2e/ovnlab"
+	"github.com/netloom/netloom/test/e2ekube/kubelab"
+)
+
+const (
+	gatewayUser  = "system:serviceaccount:" + home + ":netloom-gateway"
+	upstreamUser = "system:serviceaccount:" + home + ":" + upstreamAccount
+)
+
+// installedGateway is the gateway as the manifests install it, in a cluster whose API server it serves.
+type installedGateway struct {
+	*gatewayRig
+	kube *kubelab.Lab
+	pod  *kubelab.Pod
+	web  string // a token of a pod, which has everything that is known about a credential
+
+	users int // that were impersonated
+}
+
+// TestGatewayRights runs the gateway as it is installed. Each right is used, or without it the requests that need it fail. The rights
+// for shared watches only save the API server work: without them requests are forwarded.
+func TestGatewayRights(t *testing.T) {
+	g := installGateway(t, gatewayOverlay(t))
+	host := rightsOf(t, gatewayOverlay(t))
+	upstream := rightsOf(t, upstreamObjects(t))
+	shared := slices.DeleteFunc(slices.Clone(upstream), func(r right) bool { return r.role == upstreamAccount })
+	upstream = slices.DeleteFunc(upstream, func(r right) bool { return r.role != upstreamAccount })
+	require.Len(t, shared, 2*len(watchcache.Resources()))
+
+	for _, r := range upstream {
+		require.NoError(t, g.needs(r))
+	}
+	g.listAll()
+	g.awaitUsed(gatewayUser, host)
+	g.awaitUsed(upstreamUser, shared)
+	for _, user := range []string{gatewayUser, upstreamUser} {
+		for _, r := range g.kube.Audit(user) {
+			require.False(t, r.Forbidden, "forbidden: %+v", r)
+		}
+	}
+	for _, r := range upstream {
+		giveBack := without(t, g.kube, upstreamUser, r)
+		var err error
+		ovnlab.Eventually(t, patience, fmt.Sprintf("a request fails without %+v", r), func() bool {
+			err = g.needs(r)
+			return err != nil
+		})
+		if r.verb == "impersonate" {
+			require.True(t, apierrors.IsForbidden(err), "%+v: %v", r, err)
+		} else {
+			require.True(t, apierrors.IsServiceUnavailable(err), "%+v: %v", r, err)
+		}
+		giveBack()
+		ovnlab.Eventually(t, patience, fmt.Sprintf("%+v is back", r), func() bool { return g.needs(r) == nil })
+	}
+	t.Run("shared watches", func(t *testing.T) { testRightsOfSharedWatches(t, g, shared) })
+	t.Run("UpstreamClusters", func(t *testing.T) { testRightsInHostCluster(t, g, host) })
+	t.Run("health checks", func(t *testing.T) { testRightOfHealthChecks(t, g) })
+}
+
+// installGateway applies manifests of the gateway, and describes the cluster itself as the one that it serves. What the API server
+// allows every user, so that some rights are only needed without it, it no longer does.
+func installGateway(t *testing.T, objects []*unstructured.Unstructured) *installedGateway {
+	t.Helper()
+	kube := startKube(t, "WatchList=false")
+	kube.Apply(`
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: controllers}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: system:discovery}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: system:kube-controller-manager}]
+`)
+	for _, name := range []string{"system:discovery", "system:public-info-viewer"} {
+		require.NoError(t, kube.Client().RbacV1().ClusterRoleBindings().Delete(t.Context(), name, metav1.DeleteOptions{}))
+	}
+	(&world{t: t, kube: kube}).defineClusterPolicies()
+	definition, err := os.ReadFile(root + "/deploy/crds/proxy.kubegateway.io_upstreamclusters.yaml")
+	require.NoError(t, err)
+	kube.Apply(string(definition))
+	ovnlab.Eventually(t, patience, "the server has UpstreamClusters", func() bool {
+		_, err := upstreamClusters(kube).List(t.Context(), metav1.ListOptions{})
+		return err == nil
+	})
+	kube.ApplyObjects(upstreamObjects(t))
+	kube.ApplyObjects(objects)
+	config := kube.Config()
+	files := filepath.Dir(config.CAFile)
+	secret := map[string]string{}
+	for _, name := range []string{"ca.crt", "server.crt", "server.key"} {
+		raw, err := os.ReadFile(filepath.Join(files, name))
+		require.NoError(t, err)
+		secret[name] = base64.StdEncoding.EncodeToString(raw)
+	}
+	kube.Apply(`
+{apiVersion: v1, kind: Secret, metadata: {namespace: ` + home + `, name: netloom-gateway-tls}, data: {tls.crt: ` + secret["server.crt"] + `, tls.key: ` + secret["server.key"] + `}}
+---
+apiVersion: proxy.kubegateway.io/v1alpha1
+kind: UpstreamCluster
+metadata: {name: a.example}
+spec:
+  servers: [{endpoint: "` + config.Host + `"}]
+  clientConfig: {bearerToken: ` + kube.Token(home, upstreamAccount) + `, caData: ` + secret["ca.crt"] + `, qps: 1000}
+  secureServing: {clientCAData: ` + secret["ca.crt"] + `}
+  dispatchPolicies: [` + everyRequest + `]
+`)
+	g := &installedGateway{gatewayRig: &gatewayRig{t: t, labs: map[string]*kubelab.Lab{"a.example": kube}}, kube: kube, web: podToken(t, kube)}
+	listen := freeAddress(t)
+	_, port, err := net.SplitHostPort(listen)
+	require.NoError(t, err)
+	g.port, err = strconv.Atoi(port)
+	require.NoError(t, err)
+	for user, objects := range map[string][]*unstructured.Unstructured{gatewayUser: objects, upstreamUser: upstreamObjects(t)} {
+		for _, r := range rightsOf(t, objects) {
+			ovnlab.Eventually(t, patience, fmt.Sprintf("the server knows %+v", r), func() bool { return may(t, kube, user, r) })
+		}
+	}
+	g.pod = run(t, kube, home, "netloom-gateway", "NETLOOM_GATEWAY_LISTEN="+listen, "NETLOOM_GATEWAY_SHARED_WATCHES=true",
+		"NETLOOM_GATEWAY_SHUTDOWN_DELAY=0s", "NETLOOM_GATEWAY_SHUTDOWN_SPREAD=0s")
+	g.awaitServed()
+	require.True(t, g.pod.Alive())
+	return g
+}
+
+// podToken is a token that belongs to a pod on a node.
+func podToken(t *testing.T, kube *kubelab.Lab) string {
+	t.Helper()
+	kube.Apply(nodes + `
+{apiVersion: v1, kind: Namespace, metadata: {name: gateway}}
+---
+{apiVersion: v1, kind: ServiceAccount, metadata: {name: web, namespace: gateway}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: web, namespace: gateway}
+spec: {serviceAccountName: web, nodeName: node-a, containers: [{name: web, image: web}]}
+`)
+	pod, err := kube.Client().CoreV1().Pods("gateway").Get(t.Context(), "web", metav1.GetOptions{})
+	require.NoError(t, err)
+	return boundToken(t, kube, pod)
+}
+
+func boundToken(t *testing.T, kube *kubelab.Lab, pod *corev1.Pod) string {
+	t.Helper()
+	got, err := kube.Client().CoreV1().ServiceAccounts(pod.Namespace).CreateToken(t.Context(), pod.Spec.ServiceAccountName, &authenticationv1.TokenRequest{
+		Spec: authenticationv1.TokenRequestSpec{BoundObjectRef: &authenticationv1.BoundObjectReference{Kind: "Pod", APIVersion: "v1", Name: pod.Name, UID: pod.UID}},
+	}, metav1.CreateOptions{})
+	require.NoError(t, err)
+	return got.Status.Token
+}
+
+// awaitServed waits until the gateway is ready, and serves the cluster.
+func (g *installedGateway) awaitServed() {
+	g.t.Helper()
+	g.pod.AwaitReady()
+	ovnlab.Eventually(g.t, patience, "the cluster is served", func() bool {
+		g.pod.Running()
+		return reviewed(g.t, g.client("a.example", nil)) == nil
+	})
+}
+
+// restart runs the gateway again, without memory of what it served.
+func (g *installedGateway) restart() {
+	g.t.Helper()
+	g.pod.Kill()
+	g.pod.Restart()
+}
+
+// needs sends a request through the gateway that needs a right in the cluster.
+func (g *installedGateway) needs(r right) error {
+	g.t.Helper()
+	change := func(*rest.Config) {}
+	switch r.resource {
+	case "users", "groups": // of the administrator's certificate
+	case "tokenreviews": // nobody has asked about this token yet
+		change = withToken(g.kube.Token("gateway", "web"))
+	case "subjectaccessreviews": // nor about this user
+		g.users++
+		change = func(c *rest.Config) { c.Impersonate = rest.ImpersonationConfig{UserName: fmt.Sprint("user-", g.users)} }
+	default:
+		change = withToken(g.web)
+	}
+	return reviewed(g.t, g.client("a.example", change))
+}
+
+// reviewed asks the API server through the gateway who is asking, once.
+func reviewed(t *testing.T, client kubernetes.Interface) error {
+	t.Helper()
+	return client.CoreV1().RESTClient().Post().AbsPath("/apis/authentication.k8s.io/v1/selfsubjectreviews").MaxRetries(0).
+		Body(&authenticationv1.SelfSubjectReview{}).Do(t.Context()).Error()
+}
+
+func upstreamClusters(kube *kubelab.Lab) dynamic.ResourceInterface {
+	return kube.Objects().Resource(v1alpha1.GroupVersion.WithResource(v1alpha1.PluralUpstreamCluster))
+}
+
+// awaitUsed waits until a user has used rights.
+func (g *installedGateway) awaitUsed(user string, rights []right) {
+	g.t.Helper()
+	ovnlab.Eventually(g.t, patience, user+" uses every right", func() bool { return len(unused(g.kube, user, rights)) == 0 })
+}
+
+// awaitMissed waits until a user has asked in vain for what rights would allow.
+func (g *installedGateway) awaitMissed(user string, rights ...right) {
+	g.t.Helper()
+	ovnlab.Eventually(g.t, patience, user+" asks in vain for every right", func() bool { return len(missing(g.kube, user, rights)) == 0 })
+}
+
+// listAll lists every kind with shared watches, in a way that the gateway can answer.
+func (g *installedGateway) listAll() {
+	g.t.Helper()
+	client := g.client("a.example", nil).CoreV1().RESTClient()
+	for _, r := range watchcache.Resources() {
+		path := "/apis/" + r.Group
+		if r.Group == "" {
+			path = "/api"
+		}
+		_, err := client.Get().AbsPath(path, r.Version, r.Resource).Param("resourceVersion", "0").DoRaw(g.t.Context())
+		require.NoError(g.t, err, r.Resource)
+	}
+}
+
+// testRightsOfSharedWatches takes the rights to list away, and then those to watch: clients notice nothing.
+func testRightsOfSharedWatches(t *testing.T, g *installedGateway, shared []right) {
+	for _, verb := range []string{"list", "watch"} {
+		rights := slices.DeleteFunc(slices.Clone(shared), func(r right) bool { return r.verb != verb })
+		require.Len(t, rights, len(watchcache.Resources()))
+		giveBack := without(t, g.kube, upstreamUser, rights...)
+		g.restart()
+		g.awaitServed()
+		g.listAll()
+		g.awaitMissed(upstreamUser, rights...)
+		g.listAll()
+		giveBack()
+	}
+}
+
+// testRightsInHostCluster takes the rights to UpstreamClusters away: what was served is still served.
+func testRightsInHostCluster(t *testing.T, g *installedGateway, host []right) {
+	for _, r := range host {
+		giveBack := without(t, g.kube, gatewayUser, r)
+		changed, err := upstreamClusters(g.kube).Patch(t.Context(), "a.example", types.MergePatchType, // its status is to be written
+			[]byte(`{"spec":{"clientConfig":{"qps":`+strconv.Itoa(1000+g.users)+`}}}`), metav1.PatchOptions{})
+		require.NoError(t, err)
+		g.users++
+		if r.verb != "update" {
+			g.restart()
+		}
+		g.awaitMissed(gatewayUser, r)
+		if r.verb == "list" {
+			require.False(t, g.pod.Ready(), "no cluster is known")
+		} else {
+			g.awaitServed()
+		}
+		giveBack()
+		g.awaitServed()
+		ovnlab.Eventually(t, patience, "the status is written", func() bool {
+			now, err := upstreamClusters(g.kube).Get(t.Context(), "a.example", metav1.GetOptions{})
+			require.NoError(t, err)
+			conditions, _, err := unstructured.NestedSlice(now.Object, "status", "conditions")
+			require.NoError(t, err)
+			return len(conditions) == 1 && conditions[0].(map[string]any)["observedGeneration"] == changed.GetGeneration()
+		})
+	}
+}
+
+// testRightOfHealthChecks takes the right to ask for /readyz away.
+func testRightOfHealthChecks(t *testing.T, g *installedGateway) {
+	asked := func(forbidden bool) bool {
+		return slices.ContainsFunc(g.kube.Audit(upstreamUser), func(q kubelab.Request) bool {
+			return q.Path == "/readyz" && q.Verb == "get" && q.Forbidden == forbidden && (forbidden || q.GrantedBy == upstreamAccount)
+		})
+	}
+	require.True(t, asked(false))
+	require.False(t, asked(true))
+	roles := g.kube.Client().RbacV1().ClusterRoles()
+	role, err := roles.Get(t.Context(), upstreamAccount, metav1.GetOptions{})
+	require.NoError(t, err)
+	role.Rules = slices.DeleteFunc(role.Rules, func(r rbacv1.PolicyRule) bool { return len(r.NonResourceURLs) > 0 })
+	_, err = roles.Update(t.Context(), role, metav1.UpdateOptions{})
+	require.NoError(t, err)
+	ovnlab.Eventually(t, patience, "the server knows that the right is gone", func() bool {
+		review, err := g.kube.Client().AuthorizationV1().SubjectAccessReviews().Create(t.Context(), &authorizationv1.SubjectAccessReview{
+			Spec: authorizationv1.SubjectAccessReviewSpec{
+				User: upstreamUser, NonResourceAttributes: &authorizationv1.NonResourceAttributes{Path: "/readyz", Verb: "get"},
+			},
+		}, metav1.CreateOptions{})
+		require.NoError(t, err)
+		return !review.Status.Allowed
+	})
+	g.restart() // a gateway that knew the API server would try again before it calls it not ready
+	ovnlab.Eventually(t, patience, "a health check is refused", func() bool { return asked(true) })
+	g.pod.AwaitReady()
+	err = reviewed(t, g.client("a.example", nil))
+	require.True(t, apierrors.IsServiceUnavailable(err), "%v", err)
+	g.kube.ApplyObjects(upstreamObjects(t))
+	g.awaitServed()
+}
