@@ -24,6 +24,9 @@ FUNCTIONS  ?= 20
 # make test repeats the same random tests, so that it fails for what changed; make soak takes others each time.
 SEED       ?= $(shell date +%s)
 SHOTS      ?=
+SIZES      ?= 1000,10000
+STORM      ?= 1
+MEMORY     ?= 10000,50000,100000
 PODS       ?= 10000
 POLICIES   ?= 1000
 WATCHES    ?= 3000
@@ -139,10 +142,15 @@ soak: ## Run the random tests for longer (CLUSTERS=3000 ROUNDS=20 FUNCTIONS=20 S
 bench: ## Run the benchmarks, with the raw database as a baseline (BENCH=regexp BENCHTIME=1s)
 	$(GO) test -tags e2e -run '^$$' -bench '$(BENCH)' -benchtime $(BENCHTIME) -benchmem -timeout 60m -p 1 $(BENCH_ROOMS)
 	$(GO) test -count=1 -v -run TestTieredCluster ./test/bench -tiers.pods=10000 -tiers.policies=1000
-	$(GO) test -tags e2e -count=1 -v -timeout 30m -run TestProcessMemory ./test/bench -memory.pods=50000
+	$(GO) test -tags e2e -count=1 -v -timeout 30m -run TestProcessMemory ./test/bench -memory.pods=10000,50000,100000
 
 .PHONY: bench-kube
-bench-kube: $(KUBEAPI) ## Run the benchmarks on a real API server and ovsdb-server (PODS=10000 POLICIES=1000 WATCHES=3000; root, OVN installed)
+bench-kube: $(KUBEAPI) ## Print a table of figures beside raw floors, on a real API server and OVN (SIZES=1000,10000 STORM=1 MEMORY=10000,50000,100000; root, OVN installed)
+	$(GO) test -C test/e2ekube -tags e2e -count=1 -timeout 90m -v -run '^TestFigures$$' . -kubeapi $(CURDIR)/$(KUBEAPI) \
+		-sizes '$(SIZES)' -storm $(if $(filter 0,$(STORM)),0,4000) -memory '$(MEMORY)' -flips 20 -selectors -table $(CURDIR)/.cache/figures.md
+
+.PHONY: bench-scale
+bench-scale: $(KUBEAPI) ## Run the other benchmarks there: changes under load, and the gateway (PODS=10000 POLICIES=1000 WATCHES=3000)
 	$(GO) test -C test/e2ekube -tags e2e -count=1 -timeout 60m -v -run '^(TestScale|TestGatewayScale)$$' . \
 		-kubeapi $(CURDIR)/$(KUBEAPI) -pods $(PODS) -policies $(POLICIES) -gateway-watches $(WATCHES)
 

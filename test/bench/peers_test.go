@@ -17,6 +17,7 @@ import (
 
 	"github.com/netloom/netloom/pkg/peers"
 	"github.com/netloom/netloom/pkg/source/kube"
+	"github.com/netloom/netloom/test/bench/footprint"
 	"github.com/netloom/netloom/test/oracle"
 	"github.com/netloom/netloom/test/policygen"
 	"github.com/netloom/netloom/translator"
@@ -106,7 +107,7 @@ func BenchmarkForeignPods(b *testing.B) {
 				of.Snapshot()
 				var urls []string
 				for n := range 9 {
-					urls = append(urls, serveCluster(b, otherCluster(n, pods)))
+					urls = append(urls, footprint.Serve(b, otherCluster(n, pods)))
 				}
 				without := inUse()
 				b.StartTimer()

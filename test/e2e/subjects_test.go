@@ -116,22 +116,6 @@ func (s *subjectLab) flip(port, from, to int, args ...string) {
 		"--", "add", table, fmt.Sprintf("subject%d", to), column, value)...)
 }
 
-// settle waits until northd and the chassis have nothing to do, without the counter of a sync, for which OVN 23.03 recomputes.
-func (s *subjectLab) settle(c *ovnlab.Chassis) {
-	const quiet = 5 // looks without work
-	idle, last := 0, time.Duration(-1)
-	for idle < quiet {
-		time.Sleep(10 * time.Millisecond) // this measures, and asserts no time
-		used := s.NorthdCPU() + c.ControllerCPU()
-		if used-last < time.Millisecond/2 {
-			idle++
-		} else {
-			idle = 0
-		}
-		last = used
-	}
-}
-
 // TestSubjectForms compares what the flip of a label and a chassis cost in either form. See ADR 20 for the figures.
 func TestSubjectForms(t *testing.T) {
 	const flips = 10
@@ -146,13 +130,13 @@ func TestSubjectForms(t *testing.T) {
 			local = append(local, s.ports[i*len(s.ports)/localPorts].Name)
 		}
 		chassis.Bind(nil, local...)
-		s.settle(chassis)
+		chassis.Settle()
 		flows[form.name] = chassis.Flows()
 
 		before, northd, controller := s.FlowRecomputes(), s.NorthdCPU(), chassis.ControllerCPU()
 		for i := range flips {
 			s.flip(0, i%2, (i+1)%2)
-			s.settle(chassis)
+			chassis.Settle()
 		}
 		recomputes[form.name] = s.FlowRecomputes() - before
 		t.Logf("%s, %d ports: %d flows, %d recomputes, northd %v and ovn-controller %v for each flip", form.name, len(s.ports),

@@ -30,7 +30,7 @@ import (
 	"github.com/netloom/netloom/test/e2ekube/kubelab"
 )
 
-// The size of TestGatewayScale. The small default only keeps it working; `make bench-kube` sets the published one.
+// The size of TestGatewayScale. The small default only keeps it working; `make bench-scale` sets the published one.
 var watchesFlag = flag.Int("gateway-watches", 150, "watches of TestGatewayScale, three for each client")
 
 // gatewayScale compares clients of an API server with clients of a gateway in front of it.

@@ -23,7 +23,7 @@ import (
 	"github.com/netloom/netloom/test/policygen"
 )
 
-// Sizes of TestScale. The small defaults only keep it working; `make bench-kube` sets the published ones.
+// Sizes of TestScale. The small defaults only keep it working; `make bench-scale` sets the published ones.
 var (
 	podsFlag     = flag.Int("pods", 500, "pods of TestScale")
 	policiesFlag = flag.Int("policies", 50, "policies of TestScale, from 40 to a fifth of its pods")

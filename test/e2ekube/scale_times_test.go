@@ -38,21 +38,31 @@ type stopwatch struct {
 	marks   map[string]*change // not committed yet
 	objects map[string]*change // not delivered yet
 	rows    int                // changes of rows so far
+	tables  map[string]int     // the same by table
+	commits []time.Time        // of the transactions that changed a row
+	events  []time.Time        // of the plain watches
+	update  int                // the number of the latest transaction
 }
 
 func newStopwatch() *stopwatch {
-	return &stopwatch{kinds: map[string][]*change{}, marks: map[string]*change{}, objects: map[string]*change{}}
+	return &stopwatch{kinds: map[string][]*change{}, marks: map[string]*change{}, objects: map[string]*change{}, tables: map[string]int{}}
 }
 
 // begin notes that a change is about to be requested. The function returned is called with its answer.
 func (s *stopwatch) begin(kind, object, mark string) (done func(version string)) {
+	_, done = s.follow(kind, object, mark)
+	return done
+}
+
+// follow is begin for a caller who needs the change.
+func (s *stopwatch) follow(kind, object, mark string) (c *change, done func(version string)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c := &change{}
+	c = &change{}
 	s.kinds[kind] = append(s.kinds[kind], c)
 	s.marks[mark], s.objects[object] = c, c
 	c.sent = time.Now()
-	return func(version string) {
+	return c, func(version string) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		c.answered, c.version = time.Now(), version
@@ -64,6 +74,10 @@ func (s *stopwatch) row(c nbwatch.Change) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.rows++
+	s.tables[c.Table]++
+	if s.update != c.Number {
+		s.update, s.commits = c.Number, append(s.commits, c.At)
+	}
 	marks := c.Strings("addresses")
 	if c.Table == "ACL" && c.Verb == nbwatch.Inserted {
 		marks = []string{c.ExternalIDs["netloom.io/namespace"] + "/" + c.ExternalIDs["netloom.io/name"]}
@@ -83,6 +97,27 @@ func (s *stopwatch) seen() int {
 	return s.rows
 }
 
+// seenIn is how many of them were in a table.
+func (s *stopwatch) seenIn(table string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.tables[table]
+}
+
+// moments are when there were transactions, and events of the plain watches.
+func (s *stopwatch) moments() (commits, events []time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.commits), slices.Clone(s.events)
+}
+
+// committed reports whether the database has a change.
+func (s *stopwatch) committed(c *change) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !c.committed.IsZero()
+}
+
 // watch follows pods and policies from now on by a plain watch each, of the kind and the encoding that netloom uses.
 func (s *stopwatch) watch(t *testing.T, kube *kubelab.Lab) (stop func()) {
 	t.Helper()
@@ -92,7 +127,7 @@ func (s *stopwatch) watch(t *testing.T, kube *kubelab.Lab) (stop func()) {
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
-	follow := func(w watch.Interface, err error) {
+	forward := func(w watch.Interface, err error) {
 		require.NoError(t, err)
 		running.Go(func() {
 			defer w.Stop()
@@ -104,8 +139,8 @@ func (s *stopwatch) watch(t *testing.T, kube *kubelab.Lab) (stop func()) {
 	pods, err := client.CoreV1().Pods("").List(ctx, metav1.ListOptions{Limit: 1})
 	require.NoError(t, err)
 	from := metav1.ListOptions{ResourceVersion: pods.ResourceVersion}
-	follow(client.CoreV1().Pods("").Watch(ctx, from))
-	follow(client.NetworkingV1().NetworkPolicies("").Watch(ctx, from))
+	forward(client.CoreV1().Pods("").Watch(ctx, from))
+	forward(client.NetworkingV1().NetworkPolicies("").Watch(ctx, from))
 	return func() {
 		cancel()
 		running.Wait()
@@ -120,6 +155,7 @@ func (s *stopwatch) event(e watch.Event, at time.Time) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.events = append(s.events, at)
 	if c := s.objects[key(o)]; c != nil {
 		c.watched, c.event = at, o.GetResourceVersion()
 		delete(s.objects, key(o))

@@ -45,6 +45,13 @@ func Services(n int) *oracle.Cluster {
 	return c
 }
 
+// WorkloadWithServices is Workload(n) with n/10 of the Services of Services, whose endpoints have the addresses of its first n/2 pods.
+func WorkloadWithServices(n int) *oracle.Cluster {
+	c, balanced := Workload(n), Services(n/10)
+	c.Services, c.Slices = balanced.Services, balanced.Slices
+	return c
+}
+
 func serviceNode(i int) string { return fmt.Sprintf("n-%02d", i%ServiceNodes) }
 
 func workloadService(i int) (*corev1.Service, *discoveryv1.EndpointSlice) {

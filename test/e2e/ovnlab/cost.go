@@ -49,3 +49,35 @@ func (l *Lab) FlowRecomputes() int {
 	}
 	return n
 }
+
+// NBLog returns the size of the Northbound database's file, a log of its transactions that the server compacts now and then.
+func (l *Lab) NBLog() int64 {
+	l.tb.Helper()
+	info, err := os.Stat(l.path("nb.db"))
+	if err != nil {
+		l.tb.Fatalf("log of the Northbound database: %v", err)
+	}
+	return info.Size()
+}
+
+// Settle waits until northd and ovn-controller have nothing to do. It does without the counter of a sync, for which the northd of
+// OVN 23.03 recomputes.
+func (c *Chassis) Settle() {
+	c.lab.tb.Helper()
+	const quiet = 5 // looks without work
+	idle, last := 0, time.Duration(-1)
+	Eventually(c.lab.tb, settlePatience, "northd and ovn-controller have nothing to do", func() bool {
+		time.Sleep(10 * time.Millisecond) // for measuring: no test asserts the time
+		used := c.lab.NorthdCPU() + c.ControllerCPU()
+		if used-last < time.Millisecond/2 {
+			idle++
+		} else {
+			idle = 0
+		}
+		last = used
+		return idle == quiet
+	})
+}
+
+// settlePatience is how long OVN may take for a large database.
+const settlePatience = 10 * time.Minute

@@ -189,12 +189,17 @@ func (n *Network) portAt(a netip.Addr) *Port {
 // SwitchOf is the name of the switch of an address.
 func (n *Network) SwitchOf(a netip.Addr) string { return n.portAt(a).sw.name }
 
+// perTransaction is how many commands of ovn-nbctl are given at once: a program takes two megabytes of arguments.
+const perTransaction = 2000
+
 // Install writes the network into the Northbound database and waits until northd has processed it. A second call replaces
 // the routes only: the ports must be the same.
 func (l *Lab) Install(n *Network) {
 	l.tb.Helper()
 	if l.net == nil {
-		l.NBCtl(splice(n.commands())...)
+		for some := range slices.Chunk(n.commands(), perTransaction) {
+			l.NBCtl(splice(some)...)
+		}
 	}
 	l.NBCtl(splice(n.routes())...)
 	l.net = n
