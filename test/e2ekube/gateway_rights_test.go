@@ -36,7 +36,7 @@ const (
 	upstreamUser = "system:serviceaccount:" + home + ":" + upstreamAccount
 )
 
-// installedGateway is the gateway as the manifests install it, in a cluster whose API server it serves.
+// installedGateway is the gateway as the chart installs it, in a cluster whose API server it serves.
 type installedGateway struct {
 	*gatewayRig
 	kube *kubelab.Lab
@@ -46,15 +46,20 @@ type installedGateway struct {
 	users int // that were impersonated
 }
 
-// TestGatewayRights runs the gateway as it is installed. Each right is used, or without it the requests that need it fail. The rights
-// for shared watches only save the API server work: without them requests are forwarded.
+// gatewayRoles are the roles of the gateway: in the host cluster, in a cluster that it serves, and for shared watches there.
+var gatewayRoles = []string{"netloom-gateway", upstreamAccount, "netloom-gateway-shared-watches"}
+
+// TestGatewayRights runs the gateway as the chart installs it, in a cluster that it also serves. The kustomizations give the same
+// rights. Each is used, or without it the requests that need it fail. The rights for shared watches only save the API server
+// work: without them requests are forwarded.
 func TestGatewayRights(t *testing.T) {
-	g := installGateway(t, gatewayOverlay(t))
-	host := rightsOf(t, gatewayOverlay(t))
-	upstream := rightsOf(t, upstreamObjects(t))
-	shared := slices.DeleteFunc(slices.Clone(upstream), func(r right) bool { return r.role == upstreamAccount })
-	upstream = slices.DeleteFunc(upstream, func(r right) bool { return r.role != upstreamAccount })
+	objects := helm(t, home, map[string]any{"gateway-shared-watches": true, "gateway-shutdown-delay": "0s", "gateway-shutdown-spread": "0s"}, map[string]any{
+		"mode": "none", "gateway": map[string]any{"enabled": true}, "upstream": map[string]any{"enabled": true, "sharedWatches": true},
+	})
+	require.ElementsMatch(t, slices.Concat(rightsOf(t, gatewayOverlay(t)), rightsOf(t, upstreamObjects(t))), rightsOf(t, objects))
+	host, upstream, shared := rightsOfRole(t, objects, gatewayRoles[0]), rightsOfRole(t, objects, gatewayRoles[1]), rightsOfRole(t, objects, gatewayRoles[2])
 	require.Len(t, shared, 2*len(watchcache.Resources()))
+	g := installGateway(t, objects)
 
 	for _, r := range upstream {
 		require.NoError(t, g.needs(r))
@@ -84,10 +89,10 @@ func TestGatewayRights(t *testing.T) {
 	}
 	t.Run("shared watches", func(t *testing.T) { testRightsOfSharedWatches(t, g, shared) })
 	t.Run("UpstreamClusters", func(t *testing.T) { testRightsInHostCluster(t, g, host) })
-	t.Run("health checks", func(t *testing.T) { testRightOfHealthChecks(t, g) })
+	t.Run("health checks", func(t *testing.T) { testRightOfHealthChecks(t, g, objects) })
 }
 
-// installGateway applies manifests of the gateway, and describes the cluster itself as the one that it serves. What the API server
+// installGateway applies objects of the gateway, and describes the cluster itself as the one that it serves. What the API server
 // allows every user, so that some rights are only needed without it, it no longer does.
 func installGateway(t *testing.T, objects []*unstructured.Unstructured) *installedGateway {
 	t.Helper()
@@ -110,7 +115,7 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: system:kube-c
 		_, err := upstreamClusters(kube).List(t.Context(), metav1.ListOptions{})
 		return err == nil
 	})
-	kube.ApplyObjects(upstreamObjects(t))
+	kube.Apply(`{apiVersion: v1, kind: Namespace, metadata: {name: ` + home + `}}`)
 	kube.ApplyObjects(objects)
 	config := kube.Config()
 	files := filepath.Dir(config.CAFile)
@@ -138,13 +143,14 @@ spec:
 	require.NoError(t, err)
 	g.port, err = strconv.Atoi(port)
 	require.NoError(t, err)
-	for user, objects := range map[string][]*unstructured.Unstructured{gatewayUser: objects, upstreamUser: upstreamObjects(t)} {
-		for _, r := range rightsOf(t, objects) {
-			ovnlab.Eventually(t, patience, fmt.Sprintf("the server knows %+v", r), func() bool { return may(t, kube, user, r) })
+	for _, r := range rightsOf(t, objects) {
+		user := upstreamUser
+		if r.role == gatewayRoles[0] {
+			user = gatewayUser
 		}
+		ovnlab.Eventually(t, patience, fmt.Sprintf("the server knows %+v", r), func() bool { return may(t, kube, user, r) })
 	}
-	g.pod = run(t, kube, home, "netloom-gateway", "NETLOOM_GATEWAY_LISTEN="+listen, "NETLOOM_GATEWAY_SHARED_WATCHES=true",
-		"NETLOOM_GATEWAY_SHUTDOWN_DELAY=0s", "NETLOOM_GATEWAY_SHUTDOWN_SPREAD=0s")
+	g.pod = run(t, kube, home, "netloom-gateway", "NETLOOM_GATEWAY_LISTEN="+listen)
 	g.awaitServed()
 	require.True(t, g.pod.Alive())
 	return g
@@ -293,7 +299,7 @@ func testRightsInHostCluster(t *testing.T, g *installedGateway, host []right) {
 }
 
 // testRightOfHealthChecks takes the right to ask for /readyz away.
-func testRightOfHealthChecks(t *testing.T, g *installedGateway) {
+func testRightOfHealthChecks(t *testing.T, g *installedGateway, objects []*unstructured.Unstructured) {
 	asked := func(forbidden bool) bool {
 		return slices.ContainsFunc(g.kube.Audit(upstreamUser), func(q kubelab.Request) bool {
 			return q.Path == "/readyz" && q.Verb == "get" && q.Forbidden == forbidden && (forbidden || q.GrantedBy == upstreamAccount)
@@ -321,6 +327,6 @@ func testRightOfHealthChecks(t *testing.T, g *installedGateway) {
 	g.pod.AwaitReady()
 	err = reviewed(t, g.client("a.example", nil))
 	require.True(t, apierrors.IsServiceUnavailable(err), "%v", err)
-	g.kube.ApplyObjects(upstreamObjects(t))
+	g.kube.ApplyObjects(objects)
 	g.awaitServed()
 }

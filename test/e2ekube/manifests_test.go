@@ -103,6 +103,11 @@ func TestManifests(t *testing.T) {
 	for _, some := range []map[string]any{feedback, guarded} {
 		maps.Copy(all, some)
 	}
+	alone := maps.Clone(everything)
+	maps.Copy(alone, map[string]any{
+		"mode": "none", "gateway": map[string]any{"enabled": true}, "upstream": map[string]any{"enabled": true, "sharedWatches": true},
+		"networkPolicy": map[string]any{"enabled": true},
+	})
 	plain, err := deployment.Kustomize(deployDir + "/overlays/central")
 	require.NoError(t, err)
 	for _, tc := range append([]manifestCase{
@@ -119,6 +124,7 @@ func TestManifests(t *testing.T) {
 		{"the chart with feedback", "chart", helm(t, "chart", feedback, nil)},
 		{"the chart with SD-WAN alone", "chart", helm(t, "chart", map[string]any{"sdewan": true}, nil)},
 		{"the chart with everything", "chart", helm(t, "chart", all, everything)},
+		{"the chart with the gateway alone", "chart", helm(t, "chart", nil, alone)},
 		{"the zones with everything but admission", home, overlay(t, "zone", "feedback", "monitoring", "secure-metrics")(zoneSettings)},
 	}, webhookManifests(t)...) {
 		kube.Apply(`{apiVersion: v1, kind: Namespace, metadata: {name: ` + tc.namespace + `, labels: {pod-security.kubernetes.io/enforce: restricted}}}`)

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -24,6 +25,7 @@ var fixed = []string{
 	"manifests", "kubeconfig", "kube-context", "listen", "leader-elect", "leader-elect-namespace", "zone-node",
 	"webhook-listen", "webhook-tls-cert", "webhook-tls-key", "webhook-tls-secret", "webhook-tls-service", "webhook-tls-name",
 	"webhook-configuration", "webhook-exempt-group", "webhook-exempt-user",
+	"gateway-clusters", "gateway-listen", "gateway-tls-cert", "gateway-tls-key", "gateway-front-proxy-ca",
 }
 
 // TestSchemaKnowsEverySetting compares the schema of the chart with the settings that exist.
@@ -34,7 +36,8 @@ func TestSchemaKnowsEverySetting(t *testing.T) {
 	var schema map[string]any
 	require.NoError(t, json.Unmarshal(raw, &schema))
 	properties := map[string]any{}
-	for _, s := range config.Settings(new(builtin.Settings).Groups()...) {
+	gateway := slices.DeleteFunc(config.GatewaySettings(), func(s setting.Setting) bool { return !strings.HasPrefix(s.Key, "gateway-") })
+	for _, s := range slices.Concat(config.Settings(new(builtin.Settings).Groups()...), gateway) {
 		if !slices.Contains(fixed, s.Key) {
 			properties[s.Key] = property(&s)
 		}

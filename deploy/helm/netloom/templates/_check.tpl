@@ -14,6 +14,22 @@
 {{- fail "config.ui-listen: expected nothing with mode zone, as each netloom knows what one node enforces" }}
 {{- end }}
 {{- end }}
+{{- if eq .Values.mode "none" }}
+{{- if not (or .Values.gateway.enabled .Values.upstream.enabled) }}
+{{- fail "mode: none installs only what gateway.enabled and upstream.enabled ask for, and both are false" }}
+{{- end }}
+{{- if .Values.webhook.enabled }}
+{{- fail "webhook.enabled: expected false with mode none" }}
+{{- end }}
+{{- range $key, $value := .Values.config }}
+{{- if ne (include "netloom.gateway.setting" $key) "true" }}
+{{- fail (printf "config.%s: expected nothing with mode none, as the gateway does not use it" $key) }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- if and (index .Values.config "gateway-front-proxy-names") (not .Values.gateway.frontProxySecret) }}
+{{- fail "gateway.frontProxySecret: expected the Secret with ca.crt, as config has gateway-front-proxy-names" }}
+{{- end }}
 {{- $tls := toString (index .Values.config "listen-tls") }}
 {{- if and (eq (include "netloom.auth" .) "true") (ne (include "netloom.tls" .) "true") }}
 {{- fail "config.listen-auth: kubernetes needs listen-tls self or files, as others could read the tokens on their way" }}

@@ -41,7 +41,7 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end -}}
 
-{{- /* A role with its binding: a cluster role unless it gets a namespace. Call it with a dict of root, feature and rules. */ -}}
+{{- /* A role with its binding: a cluster role unless it gets a namespace. Call it with a dict of root, feature and rules, and of account if it is not netloom's. */ -}}
 {{- define "netloom.role" -}}
 {{- $namespace := get . "namespace" -}}
 {{- $prefix := ternary "" "Cluster" (ne $namespace "") -}}
@@ -72,6 +72,6 @@ roleRef:
   name: {{ include "netloom.name" .root }}-{{ .feature }}
 subjects:
 - kind: ServiceAccount
-  name: {{ include "netloom.account" .root }}
+  name: {{ get . "account" | default (include "netloom.account" .root) }}
   namespace: {{ .root.Release.Namespace }}
 {{- end -}}
