@@ -49,11 +49,12 @@ func renderings(t *testing.T) []rendering {
 	}
 	nb := []any{"tcp:127.0.0.1:6641"}
 	for name, values := range map[string]map[string]any{
-		"plain":   {"config": map[string]any{"ovn-nb": nb}},
-		"SD-WAN":  {"config": map[string]any{"sdewan": true}},
-		"secure":  {"config": secure(map[string]any{"ovn-nb": nb})},
-		"zones":   {"config": secure(map[string]any{"ovn-nb": nb}), "mode": "zone"},
-		"gateway": {"config": map[string]any{"ovn-nb": nb}, "gateway": map[string]any{"enabled": true, "frontProxySecret": "proxy"}},
+		"plain":    {"config": map[string]any{"ovn-nb": nb}},
+		"SD-WAN":   {"config": map[string]any{"sdewan": true}},
+		"Tungsten": {"config": map[string]any{"tungsten": []any{"http://192.0.2.1:8082"}}, "tungstenSecret": "tungsten"},
+		"secure":   {"config": secure(map[string]any{"ovn-nb": nb})},
+		"zones":    {"config": secure(map[string]any{"ovn-nb": nb}), "mode": "zone"},
+		"gateway":  {"config": map[string]any{"ovn-nb": nb}, "gateway": map[string]any{"enabled": true, "frontProxySecret": "proxy"}},
 		"gateway alone, without a certificate": {
 			"mode": "none", "gateway": map[string]any{"enabled": true, "tlsSecret": ""}, "upstream": map[string]any{"enabled": true},
 		},

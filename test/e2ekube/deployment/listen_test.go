@@ -99,4 +99,7 @@ func TestNotesSayHowItIsServed(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, notes, "\n  curl -k https://localhost:8080/readyz ")
 	require.NotContains(t, notes, "/debug/")
+	notes, err = HelmNotes(chart, "netloom", "chart", map[string]any{"config": map[string]any{"tungsten": []any{"http://192.0.2.1:8082"}}})
+	require.NoError(t, err)
+	require.Contains(t, notes, "netloom keeps [http://192.0.2.1:8082] in sync")
 }
