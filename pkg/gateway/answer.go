@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"strconv"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -54,9 +55,13 @@ func soon() int { return 1 + rand.IntN(5) } //nolint:gosec // it spreads load, a
 // response counts what is written. It does not hide what its ResponseWriter can do: http.ResponseController finds it.
 type response struct {
 	http.ResponseWriter
-	code  int
-	bytes int64
+	code    int
+	bytes   int64
+	timeout time.Duration // for the client to accept a write; 0 if there is none
 }
+
+// buffered is how much of a response the server buffers at least, so that no write of it waits for the client.
+const buffered = 2 << 10
 
 // WriteHeader records the code.
 func (w *response) WriteHeader(code int) {
@@ -70,9 +75,27 @@ func (w *response) Write(p []byte) (int, error) {
 	if w.code == 0 {
 		w.code = http.StatusOK
 	}
+	if w.timeout > 0 && w.bytes+int64(len(p)) > buffered {
+		defer w.limit()()
+	}
 	n, err := w.ResponseWriter.Write(p)
 	w.bytes += int64(n)
 	return n, err
+}
+
+// FlushError sends what is buffered, for http.ResponseController.
+func (w *response) FlushError() error {
+	if w.timeout > 0 {
+		defer w.limit()()
+	}
+	return http.NewResponseController(w.ResponseWriter).Flush()
+}
+
+// limit limits how long the client may take to accept what is written until done is called.
+func (w *response) limit() (done func()) {
+	control := http.NewResponseController(w.ResponseWriter)
+	_ = control.SetWriteDeadline(time.Now().Add(w.timeout)) // without deadlines only this request waits
+	return func() { _ = control.SetWriteDeadline(time.Time{}) }
 }
 
 // Unwrap is for http.ResponseController.

@@ -34,12 +34,17 @@ func (g *Gateway) forward(x *exchange) {
 				p.Out.Header[name] = values
 			}
 			p.Out.Header.Set(auditHeader, x.auditID)
+			p.Out.Header.Del("X-Real-Ip") // API servers write it into the audit log, as they do with X-Forwarded-For
 			p.Out.Trailer = nil
 			p.SetXForwarded()
 		},
 		ErrorHandler: func(_ http.ResponseWriter, _ *http.Request, err error) { g.failed(x, err) },
 	}
-	proxy.ServeHTTP(x.w, x.r)
+	ctx := upstream.WithNote(x.r.Context(), &x.sentTo)
+	if x.streams {
+		ctx = upstream.WithStream(ctx)
+	}
+	proxy.ServeHTTP(x.w, x.r.WithContext(ctx))
 }
 
 // flushInterval has every event of a stream sent at once.

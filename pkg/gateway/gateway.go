@@ -41,10 +41,11 @@ type Options struct {
 	Registerer prometheus.Registerer // nil registers no metrics
 }
 
-// Timeouts limit how long a client may take to send a request. Zero values are the defaults.
+// Timeouts limit how long a client may take to send a request and to receive a response. Zero values are the defaults.
 type Timeouts struct {
 	Header time.Duration // with the TLS handshake; 10 seconds
 	Body   time.Duration // a minute; streams have no limit
+	Write  time.Duration // to accept a part of the response; a minute; streams have no limit
 }
 
 // Gateway serves requests for clusters. Make it with New.
@@ -61,6 +62,7 @@ type Gateway struct {
 func New(ctx context.Context, opts Options) *Gateway {
 	opts.Timeouts.Header = cmp.Or(opts.Timeouts.Header, 10*time.Second)
 	opts.Timeouts.Body = cmp.Or(opts.Timeouts.Body, time.Minute)
+	opts.Timeouts.Write = cmp.Or(opts.Timeouts.Write, time.Minute)
 	g := &Gateway{
 		opts: opts, metrics: newMetrics(),
 		infos: requestInfos(),

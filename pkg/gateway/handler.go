@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"context"
 	"errors"
 	"net/http"
 	"slices"
@@ -54,6 +53,9 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer release()
+	if !x.streams {
+		x.w.timeout = g.opts.Timeouts.Write
+	}
 	g.metrics.begin(x)
 	defer g.metrics.end(x)
 	if !g.share(x) {
@@ -112,7 +114,7 @@ func isUpgrade(r *http.Request) bool {
 func validUpgrade(r *http.Request) bool {
 	protocols := r.Header["Upgrade"]
 	return len(protocols) == 1 && (strings.EqualFold(protocols[0], "websocket") || strings.EqualFold(protocols[0], "SPDY/3.1")) &&
-		r.ContentLength == 0 && len(r.TransferEncoding) == 0 && r.ProtoMajor == 1
+		r.ContentLength == 0 && r.ProtoMajor == 1
 }
 
 // isLongRunning reports whether a response has no end, by the rules of an API server.
@@ -158,13 +160,6 @@ func (g *Gateway) dispatch(x *exchange) bool {
 	if x.route == nil {
 		return x.refuse(refusal{http.StatusForbidden, "no-policy", "no dispatch policy of cluster " + x.tenant.cluster.Name() + " matches this request", 0})
 	}
-	ctx := upstream.WithNote(x.r.Context(), &x.sentTo)
-	if x.streams {
-		ctx = upstream.WithStream(ctx)
-	}
-	ctx = request.WithRequestInfo(request.WithUser(ctx, x.effective), i)
-	x.r = x.r.WithContext(context.WithValue(ctx, exchangeKey{}, x))
+	x.r = x.r.WithContext(request.WithRequestInfo(request.WithUser(x.r.Context(), x.effective), i))
 	return true
 }
-
-type exchangeKey struct{}

@@ -328,6 +328,25 @@ func (r *rig) client(sni string, certs ...tls.Certificate) *http.Client {
 	return &http.Client{Transport: transport}
 }
 
+// withToken returns a client of a.example with a token.
+func (r *rig) withToken(token string) *http.Client {
+	client := r.client("a.example")
+	client.Transport = bearer{client.Transport, token}
+	return client
+}
+
+// bearer adds a token to every request.
+type bearer struct {
+	http.RoundTripper
+	token string
+}
+
+func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Authorization", "Bearer "+b.token)
+	return b.RoundTripper.RoundTrip(r)
+}
+
 // answer is what a client got.
 type answer struct {
 	code   int

@@ -32,16 +32,28 @@ func newSet(newTenant func(name string) (*tenant, error)) *Set {
 }
 
 // Put serves object, which has no faults by definition.Check, from now on. If it returns an error, the version before is
-// still served, if there is one.
+// still served, if there is one. If no API server of that version is left, the object may describe another cluster now: then
+// nothing is kept that the API servers of before said about clients, and objects.
 func (s *Set) Put(object *v1alpha1.UpstreamCluster) error {
+	replaced, err := s.put(object)
+	if replaced != nil {
+		replaced.close()
+	}
+	return err
+}
+
+// put returns a cluster that is no longer served, if there is one.
+func (s *Set) put(object *v1alpha1.UpstreamCluster) (replaced *tenant, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t := s.tenants[object.Name]
+	if t != nil && disjoint(t.cluster.Object().Spec.Servers, object.Spec.Servers) {
+		t, replaced = nil, t
+	}
 	isNew := t == nil
 	if isNew {
-		var err error
 		if t, err = s.make(object.Name); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	delete(s.faults, object.Name)
@@ -51,12 +63,19 @@ func (s *Set) Put(object *v1alpha1.UpstreamCluster) error {
 			if isNew {
 				t.close()
 			}
-			return err
+			return nil, err
 		}
 	}
 	s.tenants[object.Name] = t
 	s.claim()
-	return nil
+	return replaced, nil
+}
+
+// disjoint reports whether two lists have no endpoint in common.
+func disjoint(a, b []v1alpha1.UpstreamClusterServer) bool {
+	return !slices.ContainsFunc(a, func(x v1alpha1.UpstreamClusterServer) bool {
+		return slices.ContainsFunc(b, func(y v1alpha1.UpstreamClusterServer) bool { return x.Endpoint == y.Endpoint })
+	})
 }
 
 // Reject records that the newest version of a cluster has faults. The version before is still served, if there is one.

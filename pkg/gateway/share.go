@@ -2,9 +2,7 @@ package gateway
 
 import (
 	"context"
-	"maps"
 	"math/rand/v2"
-	"slices"
 	"sync"
 	"time"
 )
@@ -12,7 +10,9 @@ import (
 // shared are the requests that are served from a cache, which end with the gateway.
 type shared struct {
 	mu     sync.Mutex
-	ending map[*exchange]context.CancelFunc
+	open   map[*exchange]context.CancelFunc
+	ending bool          // end was called
+	within time.Duration // what it was called with
 }
 
 // share serves the request from the cache of the cluster, and reports whether it could. The cache asks any API server, so
@@ -36,24 +36,31 @@ func (g *Gateway) share(x *exchange) bool {
 func (s *shared) add(x *exchange, cancel context.CancelFunc) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.ending == nil {
-		s.ending = map[*exchange]context.CancelFunc{}
+	if s.open == nil {
+		s.open = map[*exchange]context.CancelFunc{}
 	}
-	s.ending[x] = cancel
+	s.open[x] = cancel
+	if s.ending {
+		endWithin(s.within, cancel)
+	}
 }
 
 func (s *shared) remove(x *exchange) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.ending, x)
+	delete(s.open, x)
 }
 
-// end ends every watch that is served now, each at a random time within the given duration.
+// end ends every watch, each at a random time within the given duration. Watches that begin later end, too.
 func (s *shared) end(within time.Duration) {
 	s.mu.Lock()
-	all := slices.Collect(maps.Values(s.ending))
-	s.mu.Unlock()
-	for _, cancel := range all {
-		time.AfterFunc(rand.N(within+1), cancel) //nolint:gosec // it spreads load, and protects nothing
+	defer s.mu.Unlock()
+	s.ending, s.within = true, within
+	for _, cancel := range s.open {
+		endWithin(within, cancel)
 	}
+}
+
+func endWithin(d time.Duration, end func()) {
+	time.AfterFunc(rand.N(d+1), end) //nolint:gosec // it spreads load, and protects nothing
 }

@@ -8,9 +8,11 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	logtest "github.com/sirupsen/logrus/hooks/test"
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/netloom/netloom/pkg/apis/proxy/v1alpha1"
 	"github.com/netloom/netloom/pkg/gateway"
 	"github.com/netloom/netloom/pkg/gateway/watchcache"
 )
@@ -29,11 +31,18 @@ func podsOf(s *apiServer) func(w http.ResponseWriter, r *http.Request) bool {
 
 // TestASubsetIsNotShared has a policy that says which API servers serve its requests.
 func TestASubsetIsNotShared(t *testing.T) {
-	r, server, ca, ann := one(t, func(o *gateway.Options) { o.SharedWatches = true })
+	log, hook := logtest.NewNullLogger()
+	r, server, ca, ann := one(t, func(o *gateway.Options) { o.SharedWatches, o.AccessLog = true, log })
 	server.change(func() { server.may["ann pods "], server.objects = true, podsOf(server) })
 	const all = "https://a.example/api/v1/pods?resourceVersion=0"
 	require.Contains(t, r.ask(ann, http.MethodGet, all).body, "PodList", "the gateway's own list")
 	o := cluster("a.example", ca, server)
+	o.Spec.Logging.Mode = v1alpha1.LogOn
+	r.serve(o)
+	require.Contains(t, r.ask(r.client("a.example", ca.pair("ann", "new")), http.MethodGet, all).body, "PodList", "the API server is asked for access again")
+	require.Eventually(t, func() bool { return len(hook.AllEntries()) == 1 }, 10*time.Second, time.Millisecond)
+	require.Empty(t, hook.LastEntry().Data["endpoint"], "no API server has answered it")
+	o = o.DeepCopy()
 	o.Spec.DispatchPolicies[0].UpstreamSubset = []string{server.URL}
 	r.serve(o)
 	require.Equal(t, "answer", r.ask(ann, http.MethodGet, all).body)

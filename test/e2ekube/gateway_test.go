@@ -239,14 +239,15 @@ func TestGateway(t *testing.T) {
 	watch, err := maps.Watch(t.Context(), metav1.ListOptions{FieldSelector: "metadata.name=large"})
 	require.NoError(t, err)
 	t.Run("objects are created, listed and watched", func(t *testing.T) {
+		const largest = 1 << 20 // that the API allows a ConfigMap
 		_, err := maps.Create(t.Context(), &corev1.ConfigMap{
-			ObjectMeta: metav1.ObjectMeta{Name: "large"}, Data: map[string]string{"x": strings.Repeat("x", 1000<<10)},
+			ObjectMeta: metav1.ObjectMeta{Name: "large"}, Data: map[string]string{"x": strings.Repeat("x", largest)},
 		}, metav1.CreateOptions{})
 		require.NoError(t, err)
 		event := <-watch.ResultChan()
 		created, ok := event.Object.(*corev1.ConfigMap)
 		require.True(t, ok)
-		require.Len(t, created.Data["x"], 1000<<10)
+		require.Len(t, created.Data["x"], largest)
 		all, err := maps.List(t.Context(), metav1.ListOptions{})
 		require.NoError(t, err)
 		require.NotEmpty(t, all.Items)

@@ -33,6 +33,7 @@ type servers struct {
 	tokens   map[string]string
 	drained  []string
 	streams  []*io.PipeWriter
+	late     chan struct{} // when watches begin, nil for at once
 }
 
 func newServers() *servers {
@@ -89,6 +90,9 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 			response.StatusCode = unready
 		}
 	case "/watch":
+		if t.late != nil {
+			<-t.late
+		}
 		body, w := io.Pipe()
 		response.Body = body
 		t.change(func() { t.streams = append(t.streams, w) })
@@ -395,4 +399,41 @@ func TestStreamsEndSpread(t *testing.T) {
 		}
 		require.Zero(t, c.Endpoints()[0].Streams)
 	})
+}
+
+// TestStreamsThatOpenLateEnd has requests for watches on their way while all watches end.
+func TestStreamsThatOpenLateEnd(t *testing.T) {
+	for name, end := range map[string]func(c *upstream.Cluster) error{
+		"the gateway stops": func(c *upstream.Cluster) error {
+			c.EndStreams(10 * time.Second)
+			return nil
+		},
+		"the API server is removed": func(c *upstream.Cluster) error { return c.Update(object("b")) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newServers()
+				s.late = make(chan struct{})
+				c := start(t, s, object("a"))
+				ended := make(chan error, 1)
+				r, err := http.NewRequestWithContext(upstream.WithStream(t.Context()), http.MethodGet, "https://upstream/watch", http.NoBody)
+				require.NoError(t, err)
+				go func() {
+					response, err := c.RoundTrip(r)
+					if err == nil {
+						_, err = io.Copy(io.Discard, response.Body)
+						_ = response.Body.Close()
+					}
+					ended <- err
+				}()
+				synctest.Wait()
+				require.NoError(t, end(c))
+				time.Sleep(20 * time.Second)
+				close(s.late)
+				time.Sleep(20 * time.Second)
+				require.Len(t, ended, 1, "the watch has ended")
+				require.NoError(t, <-ended, "as if the API server had ended it")
+			})
+		})
+	}
 }

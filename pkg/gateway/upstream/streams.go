@@ -14,8 +14,10 @@ import (
 
 // Streams are responses without an end: watches, logs that are followed, and connections that switched protocols.
 type Streams struct {
-	mu   sync.Mutex
-	open map[*stream]struct{}
+	mu     sync.Mutex
+	open   map[*stream]struct{}
+	ending bool          // End was called
+	within time.Duration // what it was called with
 }
 
 func newStreams() *Streams { return &Streams{open: map[*stream]struct{}{}} }
@@ -37,7 +39,11 @@ func (s *Streams) add(response *http.Response) {
 	one := &stream{ReadCloser: response.Body, of: s}
 	s.mu.Lock()
 	s.open[one] = struct{}{}
+	ending, within := s.ending, s.within
 	s.mu.Unlock()
+	if ending { // its request was on the way meanwhile
+		one.endWithin(within)
+	}
 	if w, ok := response.Body.(io.ReadWriteCloser); ok {
 		response.Body = &duplexStream{stream: one, Writer: w}
 		return
@@ -52,17 +58,15 @@ func (s *Streams) Len() int {
 	return len(s.open)
 }
 
-// End ends every stream that is open now, each at a random time within the given duration: clients reconnect spread over it.
+// End ends every stream, each at a random time within the given duration: clients reconnect spread over it. Streams that open
+// later end, too.
 func (s *Streams) End(within time.Duration) {
 	s.mu.Lock()
+	s.ending, s.within = true, within
 	all := slices.Collect(maps.Keys(s.open))
 	s.mu.Unlock()
 	for _, one := range all {
-		if within <= 0 {
-			one.end()
-			continue
-		}
-		time.AfterFunc(rand.N(within), one.end) //nolint:gosec // it spreads load, and protects nothing
+		one.endWithin(within)
 	}
 }
 
@@ -73,6 +77,15 @@ type stream struct {
 	of    *Streams
 	ended atomic.Bool
 	close sync.Once
+}
+
+// endWithin has the stream end at a random time within a duration.
+func (s *stream) endWithin(d time.Duration) {
+	if d <= 0 {
+		s.end()
+		return
+	}
+	time.AfterFunc(rand.N(d), s.end) //nolint:gosec // it spreads load, and protects nothing
 }
 
 func (s *stream) end() {

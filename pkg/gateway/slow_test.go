@@ -1,0 +1,57 @@
+package gateway_test
+
+import (
+	"io"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/netloom/netloom/pkg/apis/proxy/v1alpha1"
+	"github.com/netloom/netloom/pkg/gateway"
+)
+
+// TestSlowReadersHoldNoPlaces has clients that do not read their answers.
+func TestSlowReadersHoldNoPlaces(t *testing.T) {
+	for _, protocol := range []string{"HTTP/1.1", "HTTP/2"} {
+		t.Run(protocol, func(t *testing.T) {
+			r, server, ca, reads := one(t, func(o *gateway.Options) { o.Timeouts.Write = 100 * time.Millisecond })
+			o := cluster("a.example", ca, server)
+			o.Spec.FlowControl.FlowControlSchemas = []v1alpha1.FlowControlSchema{{Name: "one", MaxRequestsInflight: &v1alpha1.MaxRequestsInflight{Max: 1}}}
+			o.Spec.DispatchPolicies[0].FlowControlSchemaName = "one"
+			r.serve(o)
+			server.change(func() {
+				server.objects = func(w http.ResponseWriter, r *http.Request) bool {
+					if r.URL.Path != "/api/v1/secrets" {
+						return false
+					}
+					part := make([]byte, 1<<20)
+					for range 64 { // more than any buffer takes
+						if _, err := w.Write(part); err != nil {
+							break
+						}
+					}
+					return true
+				}
+			})
+			if protocol == "HTTP/2" {
+				request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://a.example/api/v1/secrets", http.NoBody)
+				require.NoError(t, err)
+				response, err := r.client("a.example", ca.pair("ann")).Do(request)
+				require.NoError(t, err)
+				defer func() {
+					_, err := io.Copy(io.Discard, response.Body)
+					require.Error(t, err, "the answer is cut off")
+					_ = response.Body.Close()
+				}()
+			} else {
+				_, reader := r.raw("GET /api/v1/secrets HTTP/1.1\r\nHost: a.example\r\n\r\n", ca.pair("ann"))
+				_, err := reader.Peek(1)
+				require.NoError(t, err, "the answer has begun")
+			}
+			require.Eventually(t, func() bool { return r.ask(reads, http.MethodGet, pods).code == 200 }, 20*time.Second, 10*time.Millisecond,
+				"the place is free again")
+		})
+	}
+}
