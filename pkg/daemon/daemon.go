@@ -42,6 +42,7 @@ type Daemon struct {
 	fabric   *EmbeddedController
 	targets  []*running
 	observe  reconcile.Observers
+	memory   *memoryReturner
 	coverage *coverage.Watch    // of one of them
 	page     *page              // nil if no web page is served
 	resolver *resolver.Resolver // of the DNS names in objects
@@ -93,7 +94,8 @@ func New(opts Options, log logrus.FieldLogger) (*Daemon, error) {
 	}
 	d.resolver = resolver.New(opts.Resolver, d.pipeline, d.metrics, log)
 	d.coverage = coverage.NewWatch(d.metrics, log)
-	d.observe = reconcile.Observers{d.metrics, d.coverage, &keptObserver{report: d.reportKept}}
+	d.memory = newMemoryReturner()
+	d.observe = reconcile.Observers{d.metrics, d.coverage, &keptObserver{report: d.reportKept}, d.memory}
 	d.pipeline.KeptInTargets(d.keptInTargets)
 	d.pipeline.OnPublish(d.publish)
 	d.metrics.Unenforced(d.unenforced)
@@ -240,6 +242,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 	}
 	group.Go(func() error { return d.write(ctx) })
 	group.Go(func() error { return d.resolver.Run(ctx) })
+	group.Go(func() error { d.memory.run(ctx); return nil })
 	handler := d.handler()
 	if d.opts.Listen != "" {
 		group.Go(func() error { return d.serve(ctx, handler) })

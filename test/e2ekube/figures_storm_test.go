@@ -38,6 +38,7 @@ func (s *sizing) storm(changes int) {
 	stop := s.times.watch(s.t, s.kube)
 	defer stop()
 	before, rows, log := s.readBacks(), s.times.seen(), s.ovn.NBLog()
+	already, _ := s.times.moments()
 	began := time.Now()
 	s.load.each(s.t, changes, func(i int) { s.load.upset(s.t, i) })
 	ended := time.Now()
@@ -46,7 +47,10 @@ func (s *sizing) storm(changes int) {
 	gap.Measured, gap.Floor = inMillis(figures.LongestGap(began, ended, commits)), inMillis(figures.LongestGap(began, ended, events))
 	gap.Meaning = fmt.Sprintf("the floor is the longest time without an event of a pod; %.0f changes a second", float64(changes)/ended.Sub(began).Seconds())
 	s.add(gap)
-	s.add(&figures.Figure{Name: "… rows", Measured: float64(s.times.seen() - rows), Meaning: "a row counts once for each transaction that changes it"})
+	s.add(&figures.Figure{
+		Name: "… rows", Measured: float64(s.times.seen() - rows),
+		Meaning: fmt.Sprintf("in %d transactions; a row counts once for each", len(commits)-len(already)),
+	})
 	size := &figures.Figure{Name: "… log of the database", Measured: float64(s.ovn.NBLog()-log) / 1e6, Unit: "MB"}
 	if changes == stormChanges {
 		size.AtMost, size.Meaning = new(0.24), "ovn-kubernetes wrote 0.24 MB"
@@ -99,7 +103,8 @@ func (l *load) upset(t *testing.T, i int) {
 		_, err = l.client.CoreV1().Namespaces().Patch(t.Context(), spaces[i%len(spaces)].Name, types.MergePatchType, patch("team", team), metav1.PatchOptions{})
 	} else {
 		p := l.cluster.Pods[i*7%len(l.cluster.Pods)]
-		_, err = l.client.CoreV1().Pods(p.Namespace).Patch(t.Context(), p.Name, types.MergePatchType, patch("app", fmt.Sprintf("a%d", i%5)), metav1.PatchOptions{})
+		app := fmt.Sprintf("a%d", (i+i/len(l.cluster.Pods))%5) // another each time
+		_, err = l.client.CoreV1().Pods(p.Namespace).Patch(t.Context(), p.Name, types.MergePatchType, patch("app", app), metav1.PatchOptions{})
 	}
 	assert.NoError(t, err)
 }

@@ -23,7 +23,7 @@ const patience = 20 * time.Minute
 // Usage is what a process took.
 type Usage struct {
 	Peak  int64 // resident bytes, at most
-	Ready int64 // resident bytes when the target was in sync
+	Ready int64 // resident bytes when the target was in sync and they did not change any more
 	Anon  int64 // of Peak: those that are not pages of the program's file, looked at ten times a second
 	Heap  int64 // bytes that are live on Go's heap when the target was in sync
 	CPU   time.Duration
@@ -61,12 +61,26 @@ func Measure(t *testing.T, program, url, endpoint, limit string) Usage {
 		_, ready := get(t, "http://"+address+"/readyz")
 		return ready
 	}, patience, 100*time.Millisecond, "%s", &log)
-	u.Peak, u.Ready = statusOf(t, pid, "VmHWM"), statusOf(t, pid, "VmRSS")
+	u.Ready = settled(t, pid)
+	u.Peak = statusOf(t, pid, "VmHWM")
 	u.Heap = liveHeap(t, address)
 	require.NoError(t, run.Process.Signal(os.Interrupt))
 	_ = run.Wait() // its status is that of a signal
 	u.CPU = run.ProcessState.UserTime() + run.ProcessState.SystemTime()
 	return u
+}
+
+// settled waits until the resident memory of a process stays for three seconds, and returns it.
+func settled(t *testing.T, pid int) int64 {
+	t.Helper()
+	var last int64
+	for same := 0; same < 30; same++ {
+		time.Sleep(100 * time.Millisecond) // for measuring: no test asserts the time
+		if now := statusOf(t, pid, "VmRSS"); max(now-last, last-now) > 1<<20 {
+			last, same = now, 0
+		}
+	}
+	return last
 }
 
 // liveHeap has a process collect its garbage and returns what is left.

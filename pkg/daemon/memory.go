@@ -1,0 +1,72 @@
+package daemon
+
+import (
+	"context"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/reconcile"
+)
+
+// memoryPause is the time between two returns of memory: each collects all garbage, which takes CPU time.
+const memoryPause = time.Minute
+
+// memoryReturner returns memory to the system after read-backs. A read-back, above all the first, takes several times the memory that
+// is needed afterwards, and Go keeps up to twice what is in use.
+type memoryReturner struct {
+	reconcile.Observers // nil: events that are not overridden are ignored
+
+	free func()
+	wake chan struct{} // of size 1
+
+	mu       sync.Mutex
+	readBack map[string]bool // targets that are not in sync yet after a read-back
+}
+
+func newMemoryReturner() *memoryReturner {
+	return &memoryReturner{free: debug.FreeOSMemory, wake: make(chan struct{}, 1), readBack: map[string]bool{}}
+}
+
+// Planned notes a read-back.
+func (m *memoryReturner) Planned(target string, p *backends.Plan, _ time.Duration) {
+	if !p.Full {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.readBack[target] = true
+}
+
+// Converged ends a read-back: its plan has been applied.
+func (m *memoryReturner) Converged(target string, _ intent.Revision, _ int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.readBack[target] {
+		return
+	}
+	delete(m.readBack, target)
+	select {
+	case m.wake <- struct{}{}:
+	default:
+	}
+}
+
+// run returns memory after read-backs until ctx ends.
+func (m *memoryReturner) run(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-m.wake:
+		}
+		m.free()
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(memoryPause):
+		}
+	}
+}
