@@ -35,6 +35,7 @@ func (g *Gateway) forward(x *exchange) {
 			}
 			p.Out.Header.Set(auditHeader, x.auditID)
 			p.Out.Header.Del("X-Real-Ip") // API servers write it into the audit log, as they do with X-Forwarded-For
+			p.Out.Header.Del("Expect")    // the server has told the client to go on; the API server would do so again
 			p.Out.Trailer = nil
 			p.SetXForwarded()
 		},

@@ -20,6 +20,7 @@ import (
 	"github.com/sirupsen/logrus"
 	logtest "github.com/sirupsen/logrus/hooks/test"
 	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/netloom/netloom/pkg/apis/proxy/v1alpha1"
 	"github.com/netloom/netloom/pkg/gateway"
@@ -54,6 +55,9 @@ func TestARequestIsForwardedAsItsUser(t *testing.T) {
 	require.Equal(t, "application/vnd.kubernetes.protobuf", seen.Header.Get("Accept"))
 	require.Equal(t, "gzip", seen.Header.Get("Accept-Encoding"))
 	require.Equal(t, "127.0.0.1", seen.Header.Get("X-Forwarded-For"))
+	long := strings.Repeat("x", 65)
+	require.Equal(t, 200, r.ask(client, http.MethodGet, pods, "Audit-Id", long).code)
+	require.Len(t, server.request().Header.Get("Audit-Id"), 36, "one that is too long is replaced")
 
 	got = r.send(r.client("a.example"), http.MethodPost, pods, bytes.NewReader(make([]byte, 1<<20)), "Authorization", "Bearer good")
 	require.Equal(t, 200, got.code)
@@ -108,6 +112,73 @@ func TestNamesSelectClusters(t *testing.T) {
 	require.Equal(t, 200, r.ask(r.client("b.example", caB.pair("ann")), http.MethodGet, "https://a.example/version").code, "the name is free")
 }
 
+// TestHostNamesBelongToTheOldest has clusters that ask for the same host names.
+func TestHostNamesBelongToTheOldest(t *testing.T) {
+	ca := newAuthority(t)
+	r, server := newRig(t, nil), newAPIServer(t, ca)
+	set := r.gateway.Clusters()
+	put := func(name string, created int64, names ...string) {
+		t.Helper()
+		o := cluster(name, ca, server)
+		o.CreationTimestamp, o.Spec.SecureServing.ServerNames = metav1.Unix(created, 0), names
+		require.NoError(t, set.Put(o))
+	}
+	put("b.example", 2, "shared.example", "a.example")
+	put("c.example", 1, "shared.example")
+	put("a.example", 3)
+	require.Equal(t, "the host name shared.example belongs to cluster c.example; the host name a.example belongs to cluster a.example", set.Conflict("b.example"))
+	require.Empty(t, set.Conflict("a.example")+set.Conflict("c.example"))
+	put("c.example", 4, "shared.example") // it was created again
+	require.Equal(t, "the host name a.example belongs to cluster a.example", set.Conflict("b.example"))
+	require.Equal(t, "the host name shared.example belongs to cluster b.example", set.Conflict("c.example"))
+}
+
+// TestAReviewOutlivesItsRequest has two clients with one token, of which the first gives up.
+func TestAReviewOutlivesItsRequest(t *testing.T) {
+	r, server, _, _ := one(t, nil)
+	asked, answer := make(chan struct{}, 2), make(chan struct{})
+	server.change(func() {
+		server.users["good"] = "bob"
+		server.objects = func(_ http.ResponseWriter, r *http.Request) bool {
+			if strings.HasSuffix(r.URL.Path, "/tokenreviews") {
+				asked <- struct{}{}
+				select {
+				case <-answer:
+				case <-r.Context().Done():
+				}
+			}
+			return false
+		}
+	})
+	ctx, giveUp := context.WithCancel(t.Context())
+	first, second := make(chan error, 1), make(chan int, 1)
+	go func() {
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, pods, http.NoBody)
+		if err == nil {
+			_, err = r.withToken("good").Do(request) //nolint:bodyclose // it fails
+		}
+		first <- err
+	}()
+	<-asked
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, pods, http.NoBody)
+	require.NoError(t, err)
+	client := r.withToken("good")
+	go func() {
+		response, err := client.Do(request)
+		if err != nil {
+			second <- 0
+			return
+		}
+		_ = response.Body.Close()
+		second <- response.StatusCode
+	}()
+	giveUp()
+	require.ErrorIs(t, <-first, context.Canceled)
+	close(answer)
+	require.Equal(t, 200, <-second)
+	require.Equal(t, 1, server.reviewed(), "both wait for one review")
+}
+
 func TestCredentialsAreOfOneCluster(t *testing.T) {
 	caA, caB := newAuthority(t), newAuthority(t)
 	a, b := newAPIServer(t, caA), newAPIServer(t, caB)
@@ -151,7 +222,7 @@ func TestPoliciesDispatchAndLimit(t *testing.T) {
 		{Name: "one", MaxRequestsInflight: &v1alpha1.MaxRequestsInflight{Max: 1}}, {Name: "slow", TokenBucket: &v1alpha1.TokenBucket{QPS: 1, Burst: 1}},
 	}
 	rule := func(resource string) []v1alpha1.DispatchPolicyRule {
-		return []v1alpha1.DispatchPolicyRule{{Verbs: []string{"*"}, APIGroups: []string{"*"}, Resources: []string{resource}}}
+		return []v1alpha1.DispatchPolicyRule{{Verbs: []string{"*"}, APIGroups: []string{"*"}, Resources: []string{resource, resource + "/log"}}}
 	}
 	o.Spec.DispatchPolicies = []v1alpha1.DispatchPolicy{
 		{Rules: rule("pods"), UpsteamSubset: []string{first.URL}, FlowControlSchemaName: "one"}, {Rules: rule("nodes"), FlowControlSchemaName: "slow"},
@@ -169,6 +240,19 @@ func TestPoliciesDispatchAndLimit(t *testing.T) {
 	watch := r.watch(client, pods+"?watch=true")
 	require.Equal(t, 200, r.ask(client, http.MethodGet, pods).code, "a watch takes no place")
 	watch.close()
+	first.change(func() {
+		first.objects = func(w http.ResponseWriter, r *http.Request) bool {
+			if strings.HasSuffix(r.URL.Path, "/log") {
+				_ = http.NewResponseController(w).Flush()
+				<-r.Context().Done()
+				return true
+			}
+			return false
+		}
+	})
+	logs := r.watch(client, pods+"/web/log?follow=true")
+	require.Equal(t, 200, r.ask(client, http.MethodGet, pods).code, "nor does a log")
+	logs.close()
 	limited := 0
 	for range 5 {
 		if got := r.ask(client, http.MethodGet, "https://a.example/api/v1/nodes"); got.code == 429 {
@@ -421,6 +505,8 @@ func TestAFrontProxyIsTrusted(t *testing.T) {
 	require.Equal(t, []string{"view"}, h["Impersonate-Extra-Scope"])
 	require.Equal(t, 401, r.ask(r.client("a.example", proxies.pair("other")), http.MethodGet, pods, headers...).code)
 	require.Equal(t, 401, r.ask(r.client("a.example", proxies.pair("front-proxy")), http.MethodGet, pods).code, "a proxy is nobody by itself")
+	proxies.usages = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
+	require.Equal(t, 401, r.ask(r.client("a.example", proxies.pair("front-proxy")), http.MethodGet, pods, headers...).code, "a certificate of a server")
 	require.Equal(t, 200, r.ask(r.client("a.example", ca.pair("ann")), http.MethodGet, pods, headers...).code)
 	require.Equal(t, []string{"ann"}, server.request().Header["Impersonate-User"])
 }

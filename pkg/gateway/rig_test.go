@@ -39,11 +39,12 @@ type authority struct {
 	cert   *x509.Certificate
 	key    *ecdsa.PrivateKey
 	serial int64 // of the last certificate
+	usages []x509.ExtKeyUsage
 }
 
 func newAuthority(t *testing.T) *authority {
 	t.Helper()
-	a := &authority{t: t}
+	a := &authority{t: t, usages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth, x509.ExtKeyUsageServerAuth}}
 	a.cert, a.key = a.sign(&x509.Certificate{
 		Subject: pkix.Name{CommonName: "ca"}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
 	}, nil)
@@ -77,7 +78,7 @@ func (a *authority) issue(user string, groups []string, names ...string) (cert, 
 	a.t.Helper()
 	template := &x509.Certificate{
 		Subject: pkix.Name{CommonName: user, Organization: groups}, DNSNames: names, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth, x509.ExtKeyUsageServerAuth},
+		ExtKeyUsage: a.usages,
 	}
 	signed, private := a.sign(template, a.cert)
 	raw, err := x509.MarshalPKCS8PrivateKey(private)

@@ -1,6 +1,7 @@
 package gateway_test
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"testing"
@@ -11,6 +12,18 @@ import (
 	"github.com/netloom/netloom/pkg/apis/proxy/v1alpha1"
 	"github.com/netloom/netloom/pkg/gateway"
 )
+
+// TestStreamsTakeTheirTime has a limit for bodies that no body keeps.
+func TestStreamsTakeTheirTime(t *testing.T) {
+	r, server, ca, _ := one(t, func(o *gateway.Options) { o.Timeouts.Body = time.Nanosecond })
+	const length = 1 << 20 // more than is read with the header
+	for path, want := range map[string][]int{"/api/v1/namespaces/shop/pods": {0, 408}, "/api/v1/namespaces/shop/services/web/proxy/upload": {200}} {
+		conn, reader := r.raw(fmt.Sprintf("POST %s HTTP/1.1\r\nHost: a.example\r\nContent-Length: %d\r\n\r\n", path, length), ca.pair("ann"))
+		_, _ = conn.Write(make([]byte, length)) // the gateway may have closed the connection
+		require.Contains(t, want, status(t, reader), path)
+	}
+	require.EqualValues(t, length, server.request().Body)
+}
 
 // TestSlowReadersHoldNoPlaces has clients that do not read their answers.
 func TestSlowReadersHoldNoPlaces(t *testing.T) {

@@ -68,6 +68,9 @@ func TestFaultsDoNotShowCredentials(t *testing.T) {
 		require.Error(t, found[0].Err, token)
 		require.NotContains(t, found[0].Err.Error(), "cret", token)
 	}
+	err := definition.Read([]byte(strings.Replace(good, "bearerToken: t", "certData: s3cret!, keyData: s3cret!", 1)))[0].Err
+	require.ErrorContains(t, err, "spec.clientConfig.keyData", "it is not in base64")
+	require.NotContains(t, err.Error(), "s3cret")
 }
 
 func TestFaults(t *testing.T) {

@@ -6,7 +6,7 @@ import "strings"
 type list struct {
 	all      bool                // it contains "*"
 	included map[string]struct{} // the names; without any, everything that is not excluded matches
-	excluded map[string]struct{} // empty if there are names
+	excluded map[string]struct{} // without effect if there are names
 }
 
 func newList(elements []string) list {
@@ -21,9 +21,6 @@ func newList(elements []string) list {
 		default:
 			l.included[e] = struct{}{}
 		}
-	}
-	if len(l.included) > 0 {
-		clear(l.excluded)
 	}
 	return l
 }

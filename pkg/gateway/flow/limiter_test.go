@@ -115,6 +115,14 @@ func TestLimitsChangeInPlace(t *testing.T) {
 		time.Sleep(10 * time.Millisecond)
 		_, ok = l.Admit(false)
 		require.True(t, ok, "they come at the new rate")
+		time.Sleep(time.Minute)
+		admitted := 0
+		for range 200 {
+			if _, ok := l.Admit(false); ok {
+				admitted++
+			}
+		}
+		require.Equal(t, 100, admitted, "in bursts of the new size")
 	})
 	require.True(t, flow.New(exempt).Update(exempt))
 	require.False(t, flow.New(exempt).Update(bucket(1, 1)))

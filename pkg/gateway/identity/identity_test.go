@@ -2,9 +2,15 @@ package identity_test
 
 import (
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
 	"crypto/x509"
+	"crypto/x509/pkix"
 	"errors"
 	"fmt"
+	"math/big"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -32,7 +38,9 @@ type cluster struct {
 	mu        sync.Mutex
 	users     map[string]authenticationv1.UserInfo // by token
 	audiences []string                             // that it confirms
-	allowed   map[string]bool                      // "user verb resource/subresource name"
+	meant     [][]string                           // the audiences that reviews asked for
+	judge     func(s *authorizationv1.SubjectAccessReviewStatus)
+	allowed   map[string]bool // "user verb resource/subresource name"
 	down      error
 	hangs     chan struct{}
 	tokens    int // reviews
@@ -61,6 +69,7 @@ func (c *cluster) client() *fake.Clientset {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.tokens++
+		c.meant = append(c.meant, a.(clienttesting.CreateAction).GetObject().(*authenticationv1.TokenReview).Spec.Audiences)
 		review := a.(clienttesting.CreateAction).GetObject().(*authenticationv1.TokenReview).DeepCopy()
 		review.Status.User, review.Status.Authenticated = c.users[review.Spec.Token], c.users[review.Spec.Token].Username != ""
 		review.Status.Audiences = c.audiences
@@ -75,6 +84,9 @@ func (c *cluster) client() *fake.Clientset {
 			review.Status.Allowed = c.allowed[strings.Join([]string{review.Spec.User, r.Verb, r.Group, r.Resource, r.Subresource, r.Namespace, r.Name}, " ")]
 		}
 		review.Status.Reason = "no role"
+		if c.judge != nil {
+			c.judge(&review.Status)
+		}
 		return true, review, c.down
 	})
 	return client
@@ -169,6 +181,7 @@ func TestATokenIsMeantForAnAudience(t *testing.T) {
 			who, err := authenticator(identity.NewTokens(c.client(), []string{"gateway", "other"}, identity.TTL{})).Authenticate(bearer(t, "ann"))
 			require.NoError(t, err)
 			require.Equal(t, tc.known, who != nil)
+			require.Equal(t, [][]string{{"gateway", "other"}}, c.meant)
 		})
 	}
 }
@@ -226,6 +239,77 @@ func TestAccessAsksForSelectors(t *testing.T) {
 	require.Equal(t, "spec.nodeName", got.FieldSelector.Requirements[0].Key)
 	require.Equal(t, []string{"n1"}, got.FieldSelector.Requirements[0].Values)
 	require.Len(t, got.LabelSelector.Requirements, 2)
+}
+
+// TestAccessIsWhatTheClusterSays checks whose access is reviewed, and which answers are permissions and are kept.
+func TestAccessIsWhatTheClusterSays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster()
+		access := identity.NewAccess(c.client(), identity.TTL{})
+		who := &user.DefaultInfo{Name: "ann", UID: "u1", Groups: []string{"dev"}, Extra: map[string][]string{"k": {"v"}}}
+		ask := func() bool {
+			decision, _, err := access.Authorize(t.Context(), &authorizer.AttributesRecord{User: who, Verb: "list", Resource: "pods", ResourceRequest: true})
+			require.NoError(t, err)
+			return decision == authorizer.DecisionAllow
+		}
+		c.judge = func(s *authorizationv1.SubjectAccessReviewStatus) { s.EvaluationError = "a webhook is away" }
+		require.False(t, ask())
+		require.False(t, ask())
+		require.Len(t, c.access, 2, "what the cluster could not decide is not kept")
+		require.Equal(t, authorizationv1.SubjectAccessReviewSpec{
+			User: "ann", UID: "u1", Groups: []string{"dev"}, Extra: map[string]authorizationv1.ExtraValue{"k": {"v"}},
+			ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: "list", Resource: "pods"},
+		}, c.access[0])
+		c.judge = func(s *authorizationv1.SubjectAccessReviewStatus) { s.Allowed, s.Denied = true, true }
+		require.False(t, ask(), "a denial takes precedence")
+		time.Sleep(11 * time.Second)
+		c.judge = func(s *authorizationv1.SubjectAccessReviewStatus) { s.Allowed = true }
+		require.True(t, ask(), "a refusal is kept for 10 seconds")
+		c.judge = nil
+		time.Sleep(59 * time.Second)
+		require.True(t, ask())
+		time.Sleep(2 * time.Second)
+		require.False(t, ask(), "a right that was withdrawn is known for a minute at most")
+	})
+}
+
+// TestCertificatesExpireOnTheirConnections has a certificate that expires while its connection is in use.
+func TestCertificatesExpireOnTheirConnections(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+		require.NoError(t, err)
+		issue := func(usage x509.ExtKeyUsage) *x509.Certificate {
+			template := &x509.Certificate{
+				SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "ann"}, NotAfter: time.Now().Add(30 * time.Second),
+				IsCA: true, BasicConstraintsValid: true, ExtKeyUsage: []x509.ExtKeyUsage{usage},
+			}
+			der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+			require.NoError(t, err)
+			cert, err := x509.ParseCertificate(der)
+			require.NoError(t, err)
+			return cert
+		}
+		ask := func(cert *x509.Certificate) func() user.Info {
+			roots := x509.NewCertPool()
+			roots.AddCert(cert)
+			a := &identity.Authenticator{ClientCAs: func() *x509.CertPool { return roots }, Tokens: identity.NewTokens(newCluster().client(), nil, identity.TTL{})}
+			r := bearer(t, "")
+			r = r.WithContext(identity.WithConnection(r.Context()))
+			r.TLS = &tls.ConnectionState{PeerCertificates: []*x509.Certificate{cert}}
+			return func() user.Info {
+				who, err := a.Authenticate(r)
+				require.NoError(t, err)
+				return who
+			}
+		}
+		ann := ask(issue(x509.ExtKeyUsageClientAuth))
+		require.Equal(t, "ann", ann().GetName())
+		time.Sleep(29 * time.Second)
+		require.NotNil(t, ann())
+		time.Sleep(2 * time.Second)
+		require.Nil(t, ann(), "it has expired")
+		require.Nil(t, ask(issue(x509.ExtKeyUsageServerAuth))(), "a certificate of a server is none of a client")
+	})
 }
 
 func TestImpersonationIsAuthorized(t *testing.T) {

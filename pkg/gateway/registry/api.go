@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -42,6 +43,8 @@ type API struct {
 	set      Set
 	log      logrus.FieldLogger
 	state    watched
+
+	conflicts map[string]string // by cluster, as last reported; used by Run only
 }
 
 // allServed is in the queue after every object that was listed first. No object has this name.
@@ -62,7 +65,7 @@ func NewAPI(client dynamic.Interface, set Set, opts APIOptions, log logrus.Field
 	a := &API{
 		opts: opts, client: client.Resource(v1alpha1.GroupVersion.WithResource(v1alpha1.PluralUpstreamCluster)), set: set, log: log,
 		queue: workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[string]()),
-		state: watched{changed: opts.Changed},
+		state: watched{changed: opts.Changed}, conflicts: map[string]string{},
 	}
 	var informed cache.SharedIndexInformerOptions
 	if !opts.ReadOnly {
@@ -137,20 +140,20 @@ func (a *API) Run(ctx context.Context) error {
 		}
 		if name == allServed {
 			a.state.synced()
-			a.queue.Done(name)
-			continue
-		}
-		if err := a.sync(ctx, name); err != nil {
+		} else if err := a.sync(ctx, name); err != nil {
 			a.log.WithField("cluster", name).WithError(err).Warn("the status of an UpstreamCluster cannot be written")
 			a.queue.AddRateLimited(name)
 		} else {
 			a.queue.Forget(name)
 		}
 		a.queue.Done(name)
+		if a.queue.Len() == 0 {
+			a.refresh()
+		}
 	}
 }
 
-// sync has a cluster served as its object is now, and writes its status, unless it only reads. A change of host names concerns other clusters too.
+// sync has a cluster served as its object is now, and writes its status, unless it only reads.
 func (a *API) sync(ctx context.Context, name string) error {
 	found, exists, err := a.informer.GetStore().GetByKey(name)
 	if err != nil {
@@ -159,24 +162,20 @@ func (a *API) sync(ctx context.Context, name string) error {
 	object, ok := found.(*unstructured.Unstructured)
 	if !exists || !ok {
 		a.set.Delete(name)
-		a.refresh(name)
+		delete(a.conflicts, name)
 		return nil
 	}
-	before := a.set.Conflict(name)
 	condition := a.serve(object)
-	if a.set.Conflict(name) != before {
-		a.refresh(name)
-	}
 	if a.opts.ReadOnly {
 		return nil
 	}
 	return a.report(ctx, object, condition)
 }
 
-// refresh looks at all other clusters again, whose conflicts may have changed.
-func (a *API) refresh(except string) {
+// refresh looks again at the clusters whose conflicts have changed since then: another one has taken a host name, or left it.
+func (a *API) refresh() {
 	for _, name := range a.informer.GetStore().ListKeys() {
-		if name != except {
+		if a.set.Conflict(name) != a.conflicts[name] {
 			a.queue.Add(name)
 		}
 	}
@@ -193,6 +192,7 @@ func (a *API) serve(object *unstructured.Unstructured) metav1.Condition {
 		a.set.Reject(object.GetName(), err)
 	}
 	conflict := a.set.Conflict(object.GetName())
+	a.conflicts[object.GetName()] = conflict
 	switch {
 	case err != nil:
 		c.Message = shorten("The last version without faults is served, if there is one: " + err.Error())
@@ -222,7 +222,7 @@ const maxMessage = 32 << 10
 
 func shorten(message string) string {
 	if len(message) > maxMessage {
-		message = message[:maxMessage]
+		message = strings.ToValidUTF8(message[:maxMessage], "")
 	}
 	return message
 }

@@ -3,6 +3,7 @@ package registry_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"syscall"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	logtest "github.com/sirupsen/logrus/hooks/test"
 	"github.com/stretchr/testify/require"
@@ -29,11 +31,11 @@ type set struct {
 	mu       sync.Mutex
 	served   map[string]string // the first endpoint, by cluster
 	rejected map[string]bool
-	conflict map[string]string
+	names    map[string]string // of clusters whose host names belong to another while that is served
 }
 
 func newSet() *set {
-	return &set{served: map[string]string{}, rejected: map[string]bool{}, conflict: map[string]string{}}
+	return &set{served: map[string]string{}, rejected: map[string]bool{}}
 }
 
 func (s *set) Put(o *v1alpha1.UpstreamCluster) error {
@@ -63,7 +65,10 @@ func (s *set) Delete(name string) {
 func (s *set) Conflict(name string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.conflict[name]
+	if owner := s.names[name]; s.served[owner] != "" {
+		return "the host name x belongs to cluster " + owner
+	}
+	return ""
 }
 
 func (s *set) has(t *testing.T, want map[string]string) {
@@ -133,6 +138,70 @@ func TestDirectory(t *testing.T) {
 	s.has(t, map[string]string{})
 }
 
+// unknown returns n fields with long names that an UpstreamCluster does not have.
+func unknown(n int) string {
+	var out strings.Builder
+	for i := range n {
+		fmt.Fprintf(&out, "%s%d: 1, ", strings.Repeat("поле", 50), i)
+	}
+	return out.String()
+}
+
+// TestAConflictAppears has a cluster that gets the host name of one that is served already, and is served itself as before.
+func TestAConflictAppears(t *testing.T) {
+	s := newSet()
+	s.names = map[string]string{"c": "a"}
+	log, _ := logtest.NewNullLogger()
+	resource := v1alpha1.GroupVersion.WithResource(v1alpha1.PluralUpstreamCluster)
+	decode := func(text string) *unstructured.Unstructured {
+		o := &unstructured.Unstructured{}
+		require.NoError(t, yaml.Unmarshal([]byte(text), &o.Object))
+		return o
+	}
+	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{resource: "UpstreamClusterList"},
+		decode(object("c", "https://c1")))
+	api, err := registry.NewAPI(client, s, registry.APIOptions{}, log)
+	require.NoError(t, err)
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- api.Run(ctx) }()
+	clusters := client.Resource(resource)
+	reason := func(want string) {
+		t.Helper()
+		require.Eventually(t, func() bool {
+			o, err := clusters.Get(ctx, "c", metav1.GetOptions{})
+			require.NoError(t, err)
+			conditions, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
+			return len(conditions) == 1 && conditions[0].(map[string]any)["reason"] == want
+		}, 20*time.Second, 5*time.Millisecond, want)
+	}
+	reason("Served")
+	_, err = clusters.Create(ctx, decode(object("a", "https://a1")), metav1.CreateOptions{})
+	require.NoError(t, err)
+	reason("Conflict")
+	stop()
+	require.NoError(t, <-done)
+}
+
+// TestTooManyFilesChangeNothing has more files than a directory of UpstreamClusters may have.
+func TestTooManyFilesChangeNothing(t *testing.T) {
+	dir, s := t.TempDir(), newSet()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "b.yaml"), []byte(object("b", "https://b")), 0o600))
+	log, _ := logtest.NewNullLogger()
+	d := registry.NewDirectory(dir, s, nil, log)
+	d.Load()
+	for i := range 1000 {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, fmt.Sprintf("a%d.yaml", i)), nil, 0o600))
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "b.yaml"), []byte(object("b", "https://b2")), 0o600))
+	d.Load()
+	s.has(t, map[string]string{"b": "https://b"})
+	require.Contains(t, d.State().Faults[0], "the limit is 1000")
+	require.NoError(t, os.Remove(filepath.Join(dir, "a0.yaml")))
+	d.Load()
+	s.has(t, map[string]string{"b": "https://b2"})
+}
+
 func TestCheckReportsAllFiles(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
@@ -165,7 +234,7 @@ func TestAFileThatIsNoneIsAFault(t *testing.T) {
 
 func TestAPI(t *testing.T) {
 	s := newSet()
-	s.conflict["c"] = "the host name x belongs to cluster a"
+	s.names = map[string]string{"c": "a"}
 	log, _ := logtest.NewNullLogger()
 	resource := v1alpha1.GroupVersion.WithResource(v1alpha1.PluralUpstreamCluster)
 	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{resource: "UpstreamClusterList"})
@@ -204,6 +273,9 @@ func TestAPI(t *testing.T) {
 	accepted("c", "False", "Conflict", "belongs to cluster a", 1)
 	require.Eventually(t, func() bool { return api.State().Synced }, 20*time.Second, time.Millisecond)
 	s.has(t, map[string]string{"a": "https://a1", "c": "https://c1"})
+	s.mu.Lock()
+	require.Equal(t, map[string]bool{"b": true}, s.rejected)
+	s.mu.Unlock()
 
 	_, err = clusters.Update(ctx, decode(object("a", "https://bad"), 2), metav1.UpdateOptions{})
 	require.NoError(t, err)
@@ -212,13 +284,21 @@ func TestAPI(t *testing.T) {
 	_, err = clusters.Update(ctx, decode(object("a", "https://a2"), 3), metav1.UpdateOptions{})
 	require.NoError(t, err)
 	accepted("a", "True", "Served", "", 3)
-	require.NoError(t, clusters.Delete(ctx, "c", metav1.DeleteOptions{}))
-	require.Eventually(t, func() bool {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		return len(s.served) == 1
-	}, 20*time.Second, time.Millisecond)
+	require.NoError(t, clusters.Delete(ctx, "a", metav1.DeleteOptions{}))
+	accepted("c", "True", "Served", "", 1)
+
+	many := strings.Replace(object("b", "https://b"), "spec: {", "spec: {"+unknown(100), 1)
+	_, err = clusters.Update(ctx, decode(many, 2), metav1.UpdateOptions{})
+	require.NoError(t, err)
+	accepted("b", "False", "Invalid", "unknown field", 2)
+	o, err := clusters.Get(ctx, "b", metav1.GetOptions{})
+	require.NoError(t, err)
+	conditions, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
+	message, _ := conditions[0].(map[string]any)["message"].(string)
+	require.LessOrEqual(t, len(message), 32<<10, "more is rejected by an API server")
+	require.Greater(t, len(message), 30<<10)
+	require.True(t, utf8.ValidString(message))
 	stop()
 	require.NoError(t, <-done)
-	s.has(t, map[string]string{"a": "https://a2"})
+	s.has(t, map[string]string{"c": "https://c1"})
 }

@@ -1,8 +1,14 @@
 package upstream_test
 
 import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
 	"errors"
 	"io"
+	"math/big"
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
@@ -193,6 +199,20 @@ func TestReadyServersTakeTurns(t *testing.T) {
 	})
 }
 
+func TestRequestsOfThisProcessHaveALimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := object("a")
+		o.Spec.ClientConfig.QPS, o.Spec.ClientConfig.QPSDivisor, o.Spec.ClientConfig.Burst = 10, 2, 1
+		c := start(t, newServers(), o)
+		time.Sleep(time.Minute)
+		began := time.Now()
+		for range 11 {
+			require.NoError(t, ask(t, c))
+		}
+		require.Equal(t, 2*time.Second, time.Since(began), "5 a second after the first")
+	})
+}
+
 func TestAPolicySelectsServers(t *testing.T) {
 	for name, set := range map[string]func(p *v1alpha1.DispatchPolicy){
 		"as the API spells it":      func(p *v1alpha1.DispatchPolicy) { p.UpstreamSubset = []string{"https://b"} },
@@ -348,6 +368,57 @@ func TestCredentialsChangeInPlace(t *testing.T) {
 		_, err = watch.Body.Read(event)
 		require.Equal(t, io.EOF, err, "the server is gone, and its watches end in order")
 	})
+}
+
+// TestWhatConnectionsDependOn changes one part of the credentials at a time.
+func TestWhatConnectionsDependOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServers()
+		o := object("a")
+		o.Spec.ClientConfig.CAData, _ = certificate(t)
+		o.Spec.ClientConfig.CertData, o.Spec.ClientConfig.KeyData = certificate(t)
+		c := start(t, s, o)
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://upstream/api", http.NoBody)
+		require.NoError(t, err)
+		r.Header.Set("Authorization", "Bearer client")
+		response, err := c.RoundTrip(r)
+		require.NoError(t, err)
+		require.NoError(t, response.Body.Close())
+		require.Empty(t, s.tokens["a"], "only the gateway's own credentials are sent")
+		for name, change := range map[string]func(c *v1alpha1.ClientConfig){
+			"the token":       func(c *v1alpha1.ClientConfig) { c.BearerToken += "x" },
+			"the CA":          func(c *v1alpha1.ClientConfig) { c.CAData, _ = certificate(t) },
+			"the certificate": func(c *v1alpha1.ClientConfig) { c.CertData, c.KeyData = certificate(t) },
+			"the name":        func(c *v1alpha1.ClientConfig) { c.ServerName += "x" },
+			"verification":    func(c *v1alpha1.ClientConfig) { c.Insecure = !c.Insecure },
+		} {
+			o = o.DeepCopy()
+			change(&o.Spec.ClientConfig)
+			s.drained = nil
+			require.NoError(t, c.Update(o))
+			require.Equal(t, []string{"a"}, s.drained, name)
+			s.drained = nil
+			require.NoError(t, c.Update(o))
+			require.Empty(t, s.drained, name)
+		}
+		o = o.DeepCopy()
+		o.Spec.ClientConfig.QPS = 7
+		require.NoError(t, c.Update(o))
+		require.Empty(t, s.drained, "a limit concerns no connection")
+	})
+}
+
+// certificate returns a new certificate and its key.
+func certificate(t *testing.T) (cert, key []byte) {
+	t.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	template := &x509.Certificate{SerialNumber: big.NewInt(1)}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
+	require.NoError(t, err)
+	raw, err := x509.MarshalPKCS8PrivateKey(private)
+	require.NoError(t, err)
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: raw})
 }
 
 func TestABadCertificateChangesNothing(t *testing.T) {

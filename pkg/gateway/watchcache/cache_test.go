@@ -2,6 +2,7 @@ package watchcache_test
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -282,6 +283,31 @@ func TestAuthorization(t *testing.T) {
 	})
 }
 
+// TestContinueTokensCrossNoNamespace has tokens that another user, or nobody, was given.
+func TestContinueTokensCrossNoNamespace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		for _, ns := range []string{"a", "b", "c"} {
+			for _, key := range []string{"p", "q"} {
+				r.api.write(change{ns: ns, key: key})
+			}
+		}
+		all := r.list(r.ask("/api/v1/pods", url.Values{"resourceVersion": {"0"}}).wait())
+		require.Len(t, all.Items, 6)
+		for _, start := range []string{"/p\x00", "/a/p\x00", "/../b/p\x00", "/../a/p\x00", "/\x00\x00", "/b/p\x00", "//\x00", "/zzz\x00", "/A\x00"} {
+			raw, err := json.Marshal(map[string]any{"v": "meta.k8s.io/v1", "rv": r.api.now(), "start": start})
+			require.NoError(t, err)
+			c := r.ask("/api/v1/namespaces/b/pods", url.Values{"limit": {"10"}, "continue": {base64.RawURLEncoding.EncodeToString(raw)}}).wait()
+			if !c.handled {
+				continue
+			}
+			for _, item := range r.list(c).Items {
+				require.Contains(t, string(item), `"namespace":"b"`, "%q", start)
+			}
+		}
+	})
+}
+
 func TestLostUpstream(t *testing.T) {
 	start := func(t *testing.T) (*rig, *client) {
 		r := newRig(t)
@@ -361,6 +387,55 @@ func TestLostUpstream(t *testing.T) {
 	})
 }
 
+// TestWatchesThatNoAPIServerSends has an upstream whose versions go back, and one that sends more than an object can have.
+func TestWatchesThatNoAPIServerSends(t *testing.T) {
+	event := func(version int, label string) string {
+		return fmt.Sprintf(`{"type":"ADDED","object":{"kind":"Pod","apiVersion":"v1","metadata":{"name":"p%d","namespace":"a","resourceVersion":"%d","labels":{"x":%q}}}}`+"\n",
+			version, version, label)
+	}
+	for name, tc := range map[string]struct{ watch, want string }{
+		"versions that go back": {event(150, "") + event(120, ""), "ERROR 410"},
+		"a huge object":         {event(150, strings.Repeat("x", 33<<20)), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				begin := make(chan struct{})
+				r := newRig(t, func(c *watchcache.Config) { c.Upstream = &scripted{newAPI(), begin, tc.watch} })
+				c := r.ask("/api/v1/pods", url.Values{"watch": {"1"}, "resourceVersion": {"100"}})
+				synctest.Wait()
+				close(begin)
+				time.Sleep(time.Second)
+				events := strings.Join(c.events(), " ")
+				require.Less(t, len(events), 1000)
+				require.True(t, strings.HasSuffix(events, tc.want), events)
+				if c := r.ask("/api/v1/pods", url.Values{"resourceVersion": {"0"}}).wait(); c.handled {
+					require.Less(t, len(c.text()), 1000)
+				}
+			})
+		})
+	}
+}
+
+// scripted is an API whose watches deliver a text once begin is closed, and go on in silence.
+type scripted struct {
+	*api
+	begin chan struct{}
+	text  string
+}
+
+func (s *scripted) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.URL.Query().Get("watch") != "true" {
+		return s.api.RoundTrip(r)
+	}
+	out, in := io.Pipe()
+	context.AfterFunc(r.Context(), func() { _ = in.CloseWithError(errors.New("canceled")) })
+	go func() {
+		<-s.begin
+		_, _ = io.WriteString(in, s.text)
+	}()
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: out}, nil
+}
+
 // silent is an API whose watches deliver nothing and do not end.
 type silent struct{ *api }
 
@@ -429,6 +504,8 @@ func TestTrimmedObjects(t *testing.T) {
 		c = r.ask("/api/v1/pods", url.Values{"resourceVersion": {"0"}}).wait()
 		require.Contains(t, c.text(), "spec", "only on request")
 		require.Empty(t, c.Header().Get("Objects"))
+		c = r.ask("/api/v1/pods", url.Values{"resourceVersion": {"0"}}, func(req *http.Request) { req.Header.Set("Objects", "tiny") }).wait()
+		require.Contains(t, c.text(), "spec", "another version trims to another form")
 		c = r.ask("/api/v1/pods", url.Values{"resourceVersion": {"0"}, "watch": {"1"}, "timeoutSeconds": {"1"}}, trimmed).wait()
 		require.NotContains(t, c.text(), "spec")
 		require.Len(t, c.events(), 1)
