@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
 
@@ -103,7 +104,9 @@ func connectUpstream(ctx context.Context, cfg *configuration, opts *daemon.Optio
 	if err != nil {
 		return nil, fmt.Errorf("upstream-cluster: %w", err)
 	}
-	opts.Transport = client
+	metrics := prometheus.NewRegistry()
+	metrics.MustRegister(client)
+	opts.Transport, opts.Gatherers = client, append(opts.Gatherers, metrics)
 	return client.Close, nil
 }
 

@@ -88,7 +88,7 @@ func (s httpState) Plan(ctx context.Context, want *intent.Snapshot, name string)
 func (d *Daemon) Handler() http.Handler { return d.handler().All() }
 
 func (d *Daemon) handler() *serving.Handler {
-	return serving.NewHandler(httpState{d}, d.metrics.Handler(d.webhook.gatherers()...), d.opts.Serving.Kubernetes, d.opts.Pprof)
+	return serving.NewHandler(httpState{d}, d.metrics.Handler(slices.Concat(d.webhook.gatherers(), d.opts.Gatherers)...), d.opts.Serving.Kubernetes, d.opts.Pprof)
 }
 
 // serve answers requests until ctx ends: health and metrics, and debugging if a Kubernetes API authorizes its readers.

@@ -3,6 +3,8 @@ package daemon
 import (
 	"net/http"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/netloom/netloom/backends/builtin"
 	"github.com/netloom/netloom/pkg/controller/sdwan"
 	"github.com/netloom/netloom/pkg/election"
@@ -22,12 +24,13 @@ type Options struct {
 	Manifests string        // directory of manifests; "" reads from Kubernetes
 	// Transport reaches Kubernetes with credentials of its own; nil is by the next four.
 	Transport   http.RoundTripper
-	Kubeconfig  string         // "" is the cluster that the process runs in
-	KubeContext string         // "" is the current context
-	As          string         // user to act as; "" is that of the context
-	AsGroups    []string       // and its groups
-	Read        source.Options // which kinds are read
-	MaxManifest int64          // bytes of a file of manifests; 0 is manifest.DefaultMaxFile
+	Gatherers   []prometheus.Gatherer // of metrics that are served with those of the daemon, such as those of Transport
+	Kubeconfig  string                // "" is the cluster that the process runs in
+	KubeContext string                // "" is the current context
+	As          string                // user to act as; "" is that of the context
+	AsGroups    []string              // and its groups
+	Read        source.Options        // which kinds are read
+	MaxManifest int64                 // bytes of a file of manifests; 0 is manifest.DefaultMaxFile
 
 	Cluster  string          // name of the cluster; "" means the only one
 	Peers    Peers           // other clusters

@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -12,7 +11,6 @@ import (
 	"github.com/sirupsen/logrus"
 	"k8s.io/apiserver/pkg/endpoints/request"
 
-	"github.com/netloom/netloom/pkg/apis/proxy/v1alpha1"
 	"github.com/netloom/netloom/pkg/gateway/dispatch"
 	"github.com/netloom/netloom/pkg/gateway/registry"
 	"github.com/netloom/netloom/pkg/gateway/upstream"
@@ -22,12 +20,16 @@ import (
 const patience = 5 * time.Second
 
 // Client sends requests of this process to the API servers of an UpstreamCluster: to those that are ready in turn, within
-// the limits of its dispatch policies, with the credentials of its clientConfig. It is safe for concurrent use.
+// the limits of its dispatch policies, with the credentials of its clientConfig. It is a prometheus.Collector of what it does, and
+// safe for concurrent use.
 type Client struct {
-	cluster *upstream.Cluster
-	infos   *request.RequestInfoFactory
-	stop    context.CancelFunc
-	reading sync.WaitGroup
+	cluster   *upstream.Cluster
+	set       *only
+	directory *registry.Directory
+	infos     *request.RequestInfoFactory
+	metrics   *clientMetrics
+	stop      context.CancelFunc
+	reading   sync.WaitGroup
 }
 
 // NewClient makes a client for the UpstreamCluster that the files of a directory describe. Changes of the files apply while
@@ -42,15 +44,16 @@ func NewClient(ctx context.Context, dir string, log logrus.FieldLogger) (*Client
 	}
 	ctx, stop := context.WithCancel(ctx)
 	name := objects[0].Name
-	c := &Client{infos: requestInfos(), stop: stop}
-	c.cluster = upstream.New(ctx, name, upstream.Options{Log: log.WithField("cluster", name)})
-	directory := registry.NewDirectory(dir, only{c.cluster, log}, nil, log)
-	directory.Load()
+	c := &Client{infos: requestInfos(), metrics: newClientMetrics(name), stop: stop}
+	c.cluster = upstream.New(ctx, name, upstream.Options{Log: log.WithField("cluster", name), Count: c.metrics.count})
+	c.set = newOnly(c.cluster, log)
+	c.directory = registry.NewDirectory(dir, c.set, nil, log)
+	c.directory.Load()
 	if c.cluster.Object() == nil {
 		c.Close()
 		return nil, fmt.Errorf("%s: cluster %s cannot be used", dir, name)
 	}
-	c.reading.Go(func() { _ = directory.Run(ctx) })
+	c.reading.Go(func() { _ = c.directory.Run(ctx) })
 	c.await(ctx)
 	return c, nil
 }
@@ -103,14 +106,24 @@ func (c *Client) send(r *http.Request) (*http.Response, error) {
 		return nil, fmt.Errorf("no dispatch policy of cluster %s matches %s %s", c.cluster.Name(), i.Verb, i.Path)
 	}
 	streams := isLongRunning(i)
+	began := time.Now()
 	release, err := route.Limiter.Wait(r.Context(), streams)
+	c.metrics.waited(route.Schema, time.Since(began))
 	if err != nil {
 		return nil, err
 	}
 	if streams {
 		r = r.WithContext(upstream.WithStream(r.Context()))
+	} else {
+		c.metrics.inflight.Inc()
+		free := release
+		release = func() {
+			c.metrics.inflight.Dec()
+			free()
+		}
 	}
 	response, err := route.RoundTrip(r)
+	c.metrics.answered(i, response)
 	if err != nil {
 		release()
 		return nil, err
@@ -133,30 +146,3 @@ func (l *limited) Close() error {
 	l.once.Do(l.release)
 	return l.ReadCloser.Close()
 }
-
-// only is a set of one cluster, which is never deleted: while its file is away, the last version serves.
-type only struct {
-	cluster *upstream.Cluster
-	log     logrus.FieldLogger
-}
-
-var errAnother = errors.New("only one UpstreamCluster can be used, and another one is in use")
-
-// Put uses a version of the cluster.
-func (o only) Put(object *v1alpha1.UpstreamCluster) error {
-	if object.Name != o.cluster.Name() {
-		return errAnother
-	}
-	return o.cluster.Update(object)
-}
-
-// Reject leaves the version before in force.
-func (only) Reject(string, error) {}
-
-// Delete leaves the last version in force.
-func (o only) Delete(name string) {
-	o.log.WithField("cluster", name).Warn("the file of the cluster is gone; its last version stays in force")
-}
-
-// Conflict is "": host names mean nothing here.
-func (only) Conflict(string) string { return "" }

@@ -7,9 +7,11 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	logtest "github.com/sirupsen/logrus/hooks/test"
 	"github.com/stretchr/testify/require"
 
@@ -126,4 +128,75 @@ func TestAClientNeedsOneCluster(t *testing.T) {
 	describe(t, dir, o)
 	_, err = gateway.NewClient(t.Context(), dir, log)
 	require.ErrorContains(t, err, "spec.servers[0].endpoint")
+}
+
+// TestOwnRequestsAreMeasured compares the metrics of a client with what it did, and the table in docs/gateway.md with its metrics.
+func TestOwnRequestsAreMeasured(t *testing.T) {
+	const path = "/api/v1/namespaces/shop/pods"
+	ca, dir := newAuthority(t), t.TempDir()
+	server, dead := newAPIServer(t, ca), newAPIServer(t, ca)
+	o := cluster("a.example", ca, server)
+	o.Spec.FlowControl.FlowControlSchemas = []v1alpha1.FlowControlSchema{{Name: "one", MaxRequestsInflight: &v1alpha1.MaxRequestsInflight{Max: 1}}}
+	o.Spec.DispatchPolicies[0].FlowControlSchemaName = "one"
+	describe(t, dir, o)
+	c := newClient(t, dir)
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(c)
+	value := func(name string, labels ...string) float64 {
+		return sumOf(t, registry, "netloom_upstream_"+name, labels...)
+	}
+
+	list, err := through(t.Context(), c, path)
+	require.NoError(t, err)
+	watch, err := through(t.Context(), c, path+"?watch=true")
+	require.NoError(t, err)
+	require.InDelta(t, 1, value("requests_in_flight"), 0)
+	require.InDelta(t, 1, value("endpoint_streams"), 0)
+	require.NoError(t, list.Body.Close())
+	require.NoError(t, watch.Body.Close())
+	require.InDelta(t, 0, value("requests_in_flight"), 0)
+	require.InDelta(t, 1, value("requests_total", "list", "200"), 0)
+	require.InDelta(t, 1, value("requests_total", "watch", "200"), 0)
+	require.InDelta(t, 2, value("limit_wait_seconds", "one"), 0)
+	require.InDelta(t, 1, value("endpoint_ready"), 0)
+	require.Positive(t, value("endpoint_connections_opened_total"))
+
+	require.InDelta(t, 1, value("cluster_accepted"), 0)
+	faulty := o.DeepCopy()
+	faulty.Spec.DispatchPolicies = nil
+	describe(t, dir, faulty)
+	require.Eventually(t, func() bool { return value("cluster_accepted") == 0 }, 20*time.Second, 10*time.Millisecond)
+	require.NoError(t, finish(t.Context(), c, path), "the last version is in use")
+
+	dead.CloseClientConnections()
+	dead.Close()
+	describe(t, dir, cluster("a.example", ca, dead))
+	require.Eventually(t, func() bool { return value("endpoint_ready") == 0 && value("cluster_accepted") == 1 }, 20*time.Second, 10*time.Millisecond)
+	require.Error(t, finish(t.Context(), c, path))
+	require.InDelta(t, 1, value("requests_total", "list", "error"), 0)
+	require.InDelta(t, 0, value("requests_in_flight"), 0)
+	requireListed(t, registry, "netloom_upstream_")
+}
+
+// sumOf adds up the samples of a metric whose labels have all of these values; of a histogram, how many observations it has.
+func sumOf(t *testing.T, from prometheus.Gatherer, name string, values ...string) float64 {
+	t.Helper()
+	families, err := from.Gather()
+	require.NoError(t, err)
+	sum := 0.0
+	for _, f := range families {
+		if f.GetName() != name {
+			continue
+		}
+		for _, m := range f.GetMetric() {
+			has := map[string]bool{}
+			for _, l := range m.GetLabel() {
+				has[l.GetValue()] = true
+			}
+			if !slices.ContainsFunc(values, func(v string) bool { return !has[v] }) {
+				sum += m.GetCounter().GetValue() + m.GetGauge().GetValue() + float64(m.GetHistogram().GetSampleCount())
+			}
+		}
+	}
+	return sum
 }

@@ -544,11 +544,17 @@ func TestReadinessSaysWhatIsNotServed(t *testing.T) {
 
 // TestTheManualListsEveryMetric compares the table in docs/gateway.md with what is registered.
 func TestTheManualListsEveryMetric(t *testing.T) {
-	manual, err := os.ReadFile("../../docs/gateway.md")
-	require.NoError(t, err)
 	registry := prometheus.NewRegistry()
 	log, _ := logtest.NewNullLogger()
 	gateway.New(t.Context(), gateway.Options{Log: log, Registerer: registry})
+	requireListed(t, registry, "netloom_gateway_")
+}
+
+// requireListed compares the metrics with a prefix in docs/gateway.md with those of a collector.
+func requireListed(t *testing.T, registry prometheus.Collector, prefix string) {
+	t.Helper()
+	manual, err := os.ReadFile("../../docs/gateway.md")
+	require.NoError(t, err)
 	described := make(chan *prometheus.Desc, 100)
 	registry.Describe(described)
 	close(described)
@@ -558,7 +564,7 @@ func TestTheManualListsEveryMetric(t *testing.T) {
 		name := strings.Split(d.String(), `"`)[1]
 		require.Contains(t, string(manual), "| `"+name+"{", name)
 	}
-	require.Equal(t, strings.Count(string(manual), "| `netloom_gateway_"), count)
+	require.Equal(t, strings.Count(string(manual), "| `"+prefix), count)
 }
 
 // TestAnAPIServerDies stops one of two API servers, whose health is checked rarely: no client notices.

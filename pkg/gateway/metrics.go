@@ -8,6 +8,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/sirupsen/logrus"
+	"k8s.io/apiserver/pkg/endpoints/request"
 
 	"github.com/netloom/netloom/pkg/gateway/watchcache"
 )
@@ -81,14 +82,19 @@ var verbs = []string{
 	"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection", "proxy", "post", "put", "head", "options",
 }
 
+// verbOf returns the verb of a request for metrics; nil is a request that cannot be read.
+func verbOf(info *request.RequestInfo) string {
+	if info != nil && slices.Contains(verbs, strings.ToLower(info.Verb)) {
+		return strings.ToLower(info.Verb)
+	}
+	return "other"
+}
+
 // finish counts and logs a request.
 func (g *Gateway) finish(x *exchange) {
-	cluster, verb := "", "other"
+	cluster, verb := "", verbOf(x.info)
 	if x.tenant != nil {
 		cluster = x.tenant.cluster.Name()
-	}
-	if x.info != nil && slices.Contains(verbs, strings.ToLower(x.info.Verb)) {
-		verb = strings.ToLower(x.info.Verb)
 	}
 	g.metrics.requests.WithLabelValues(cluster, verb, strconv.Itoa(x.w.code)).Inc()
 	if x.refused != "" {
@@ -118,10 +124,6 @@ func (g *Gateway) finish(x *exchange) {
 type collector struct{ set *Set }
 
 var (
-	endpointReady  = prometheus.NewDesc("netloom_gateway_endpoint_ready", "1 if an API server is ready.", []string{"cluster", "endpoint"}, nil)
-	endpointOpen   = prometheus.NewDesc("netloom_gateway_endpoint_streams", "Watches and other streams in progress at an API server.", []string{"cluster", "endpoint"}, nil)
-	endpointConns  = prometheus.NewDesc("netloom_gateway_endpoint_connections", "Open connections to an API server.", []string{"cluster", "endpoint"}, nil)
-	endpointOpened = prometheus.NewDesc("netloom_gateway_endpoint_connections_opened_total", "Connections to an API server that were opened, with the current credentials.", []string{"cluster", "endpoint"}, nil)
 	sharedWatches  = prometheus.NewDesc("netloom_gateway_shared_watches", "Watches that are served from one watch of the gateway, by cluster and resource.", []string{"cluster", "resource"}, nil)
 	sharedObjects  = prometheus.NewDesc("netloom_gateway_shared_objects", "Objects of shared watches in memory.", []string{"cluster", "resource"}, nil)
 	sharedLost     = prometheus.NewDesc("netloom_gateway_shared_watch_interrupted_seconds", "How long the gateway's own watch has been interrupted, 0 if it is not.", []string{"cluster", "resource"}, nil)
@@ -131,10 +133,7 @@ var (
 
 // Describe is for prometheus.Collector.
 func (*collector) Describe(out chan<- *prometheus.Desc) {
-	out <- endpointReady
-	out <- endpointOpen
-	out <- endpointConns
-	out <- endpointOpened
+	gatewayEndpoints.describe(out)
 	out <- accepted
 	out <- sharedWatches
 	out <- sharedObjects
@@ -153,16 +152,7 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 		if _, faulty := faults[name]; !faulty {
 			gauge(accepted, 1, name)
 		}
-		for _, e := range t.cluster.Endpoints() {
-			ready := 0.0
-			if e.Ready {
-				ready = 1
-			}
-			gauge(endpointReady, ready, name, e.Endpoint)
-			gauge(endpointOpen, float64(e.Streams), name, e.Endpoint)
-			gauge(endpointConns, float64(e.Connections), name, e.Endpoint)
-			out <- prometheus.MustNewConstMetric(endpointOpened, prometheus.CounterValue, float64(e.Opened), name, e.Endpoint)
-		}
+		gatewayEndpoints.collect(out, t.cluster)
 		if t.cache != nil {
 			collectShared(out, name, t.cache.Stats())
 		}

@@ -91,6 +91,10 @@ func testOwnRequests(t *testing.T, g *gatewayRig) {
 		return response.StatusCode == http.StatusOK
 	}
 	ovnlab.Eventually(t, patience, "netloom has read the cluster: "+p.Tail(5), ready)
+	metrics := get(t, "http://"+listen+"/metrics")
+	require.Positive(t, sample(metrics, "netloom_upstream_requests_total", `cluster="b.example"`, `verb="watch"`, `code="200"`))
+	require.Positive(t, sample(metrics, "netloom_upstream_endpoint_streams", `cluster="b.example"`))
+	require.Positive(t, sample(metrics, "netloom_build_info"), "beside its own")
 	require.NoError(t, p.Signal(syscall.SIGTERM))
 	<-p.Exited()
 	require.Zero(t, p.ExitCode(), p.Tail(30))
