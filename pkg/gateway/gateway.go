@@ -110,6 +110,6 @@ func (g *Gateway) misdirected(r *http.Request, t *tenant) bool {
 }
 
 // connContext prepares what is remembered about a connection.
-func connContext(ctx context.Context, _ net.Conn) context.Context {
-	return identity.WithConnection(ctx)
+func connContext(ctx context.Context, conn net.Conn) context.Context {
+	return identity.WithConnection(ctx, conn.RemoteAddr())
 }

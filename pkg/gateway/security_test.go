@@ -5,12 +5,15 @@ import (
 	"bytes"
 	"crypto/tls"
 	"crypto/x509"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -228,6 +231,39 @@ func TestTokensDoNotLeakBetweenClustersAndUsers(t *testing.T) {
 	}
 	require.Equal(t, 401, r.ask(client, http.MethodGet, pods, "X-Authorization", "Bearer good").code)
 	require.Equal(t, 401, r.ask(client, http.MethodGet, pods+"?access_token=good").code)
+}
+
+// TestMadeUpTokensAreNotReviewedForever has one address send tokens that nobody has.
+func TestMadeUpTokensAreNotReviewedForever(t *testing.T) {
+	r, server, _, _ := one(t, nil)
+	server.change(func() { server.users["good"] = "bob" })
+	known := r.withToken("good")
+	require.Equal(t, 200, r.ask(known, http.MethodGet, pods).code)
+	var limited atomic.Bool
+	var strangers sync.WaitGroup
+	for i := range 8 {
+		client := r.client("a.example")
+		strangers.Go(func() {
+			for n := 0; n < 1000 && !limited.Load(); n++ {
+				request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, pods, http.NoBody)
+				if err != nil {
+					return
+				}
+				request.Header.Set("Authorization", fmt.Sprintf("Bearer made-up-%d-%d", i, n))
+				response, err := client.Do(request)
+				if err != nil {
+					return
+				}
+				_ = response.Body.Close()
+				if response.StatusCode == http.StatusServiceUnavailable {
+					limited.Store(true)
+				}
+			}
+		})
+	}
+	strangers.Wait()
+	require.True(t, limited.Load())
+	require.Equal(t, 200, r.ask(known, http.MethodGet, pods).code, "cached tokens and certificates need no review")
 }
 
 func TestOldProtocolsOfTLSAreRefused(t *testing.T) {

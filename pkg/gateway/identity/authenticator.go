@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/x509"
 	"errors"
+	"net"
 	"net/http"
 	"slices"
 	"sync"
@@ -83,17 +84,27 @@ type connectionKey struct{}
 // verifiedFor is how long a certificate counts as verified on its connection.
 const verifiedFor = time.Minute
 
-// connection is what is known about the client certificate of a connection.
+// connection is what is known about a connection and its client certificate.
 type connection struct {
+	source string // where it comes from; "" if that is not known
+
 	mu    sync.Mutex
 	roots *x509.CertPool
 	who   *authenticator.Response
 	until time.Time
 }
 
-// WithConnection returns the context of a connection of a server, see http.Server.ConnContext.
-func WithConnection(ctx context.Context) context.Context {
-	return context.WithValue(ctx, connectionKey{}, &connection{})
+// WithConnection returns the context of a connection of a server from an address, see http.Server.ConnContext.
+func WithConnection(ctx context.Context, remote net.Addr) context.Context {
+	return context.WithValue(ctx, connectionKey{}, &connection{source: source(remote)})
+}
+
+// sourceOf returns where the connection of a request comes from; "" if that is not known.
+func sourceOf(ctx context.Context) string {
+	if c, ok := ctx.Value(connectionKey{}).(*connection); ok {
+		return c.source
+	}
+	return ""
 }
 
 // known returns the user whom roots verified.

@@ -11,8 +11,10 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"sync"
 	"testing"
@@ -218,6 +220,57 @@ func TestMadeUpTokensEvictNobody(t *testing.T) {
 	require.Equal(t, 9001, c.tokens)
 }
 
+// TestMadeUpTokensTakeNoReviewsFromOthers sends many tokens from one address.
+func TestMadeUpTokensTakeNoReviewsFromOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster()
+		for i := range 1000 {
+			c.users[fmt.Sprint("user-", i)] = authenticationv1.UserInfo{Username: fmt.Sprint("user-", i)}
+		}
+		a := authenticator(identity.NewTokens(c.client(), nil, identity.TTL{}))
+		from := func(address, token string) (user.Info, error) {
+			r := bearer(t, token)
+			return a.Authenticate(r.WithContext(identity.WithConnection(r.Context(), net.TCPAddrFromAddrPort(netip.MustParseAddrPort(address)))))
+		}
+		for i := range 1000 {
+			who, err := from("192.0.2.1:1", fmt.Sprint("user-", i))
+			require.NoError(t, err)
+			require.NotNil(t, who, "known tokens do not count")
+		}
+		c.tokens = 0
+		for i := range 1000 {
+			who, err := from(fmt.Sprint("192.0.2.1:", i+1), fmt.Sprint("made-up-", i))
+			require.Nil(t, who)
+			if i >= 100 {
+				require.ErrorIs(t, err, identity.ErrUnavailable)
+			}
+		}
+		require.Equal(t, 100, c.tokens)
+		who, err := from("192.0.2.1:1", "user-7")
+		require.NoError(t, err)
+		require.NotNil(t, who, "what is cached is not reviewed")
+		_, err = from("192.0.2.1:1", "ann")
+		require.ErrorIs(t, err, identity.ErrUnavailable)
+		who, err = from("[::ffff:192.0.2.2]:1", "ann")
+		require.NoError(t, err)
+		require.NotNil(t, who, "other addresses do not wait")
+
+		time.Sleep(time.Second)
+		c.tokens = 0
+		for i := range 100 {
+			_, _ = from("192.0.2.1:1", fmt.Sprint("made-up-again-", i))
+		}
+		require.Equal(t, 10, c.tokens, "so many a second")
+		c.tokens = 0
+		for i := range 200 {
+			_, _ = from(fmt.Sprintf("[2001:db8::%x]:1", i), fmt.Sprint("made-up-v6-", i))
+		}
+		require.Equal(t, 100, c.tokens, "a network of IPv6 is one address")
+		_, err = from("[2001:db8:0:1::1]:1", "made-up")
+		require.NoError(t, err)
+	})
+}
+
 func TestAccessAsksForSelectors(t *testing.T) {
 	c := newCluster()
 	access := identity.NewAccess(c.client(), identity.TTL{})
@@ -294,7 +347,7 @@ func TestCertificatesExpireOnTheirConnections(t *testing.T) {
 			roots.AddCert(cert)
 			a := &identity.Authenticator{ClientCAs: func() *x509.CertPool { return roots }, Tokens: identity.NewTokens(newCluster().client(), nil, identity.TTL{})}
 			r := bearer(t, "")
-			r = r.WithContext(identity.WithConnection(r.Context()))
+			r = r.WithContext(identity.WithConnection(r.Context(), nil))
 			r.TLS = &tls.ConnectionState{PeerCertificates: []*x509.Certificate{cert}}
 			return func() user.Info {
 				who, err := a.Authenticate(r)

@@ -17,16 +17,22 @@ type Tokens struct {
 	audiences []string
 	seal      seal
 	users     *reviews[*user.DefaultInfo]
+	guesses   *guesses
 }
 
 // NewTokens makes an authenticator. A token must be meant for one of audiences, or for the cluster if there are none.
 func NewTokens(client kubernetes.Interface, audiences []string, ttl TTL) *Tokens {
-	return &Tokens{client: client, audiences: audiences, seal: newSeal(), users: newReviews[*user.DefaultInfo](ttl)}
+	return &Tokens{client: client, audiences: audiences, seal: newSeal(), users: newReviews[*user.DefaultInfo](ttl), guesses: newGuesses()}
 }
 
-// AuthenticateToken returns the user of a token. The error is ErrUnavailable if the cluster could not be asked.
+// AuthenticateToken returns the user of a token. The error is ErrUnavailable if the cluster could not be asked, or is not for
+// now, because the connection in ctx comes from where too many unknown tokens came from.
 func (t *Tokens) AuthenticateToken(ctx context.Context, token string) (*authenticator.Response, bool, error) {
 	who, known, err := t.users.get(ctx, t.seal.key(token), func(ctx context.Context) (result[*user.DefaultInfo], error) {
+		from := sourceOf(ctx)
+		if t.guesses.exceeded(from) {
+			return result[*user.DefaultInfo]{}, errGuesses
+		}
 		review, err := t.client.AuthenticationV1().TokenReviews().Create(ctx, &authenticationv1.TokenReview{
 			Spec: authenticationv1.TokenReviewSpec{Token: token, Audiences: t.audiences},
 		}, metav1.CreateOptions{})
@@ -35,6 +41,7 @@ func (t *Tokens) AuthenticateToken(ctx context.Context, token string) (*authenti
 		}
 		s := &review.Status
 		if !s.Authenticated || s.User.Username == "" || !t.meant(s.Audiences) {
+			t.guesses.note(from)
 			return result[*user.DefaultInfo]{final: true}, nil
 		}
 		return result[*user.DefaultInfo]{value: userOf(&s.User), positive: true, final: true}, nil
