@@ -48,13 +48,19 @@ func (c *cost) quantile(q float64, f func(*change) time.Duration) time.Duration 
 // each is the share of one change in a time, in milliseconds.
 func (c *cost) each(all time.Duration) float64 { return inMillis(all) / float64(len(c.changes)) }
 
-// measure makes n changes, waits after each until its row is committed and OVN has nothing to do, and returns what they took.
+// measurePatience is after how long measure makes no further change: those of a large cluster take OVN half a minute each.
+const measurePatience = 2 * time.Minute
+
+// measure makes n changes, or fewer if they take long, waits after each until its row is committed and OVN has nothing to do, and returns what they took.
 func (s *sizing) measure(n int, begin func(i int) *change) *cost {
 	s.t.Helper()
 	s.chassis.Settle()
-	c := &cost{}
+	c, ends := &cost{}, time.Now().Add(measurePatience)
 	recomputes, northd, controller := s.ovn.FlowRecomputes(), s.ovn.NorthdCPU(), s.chassis.ControllerCPU()
 	for i := range n {
+		if i > 0 && time.Now().After(ends) {
+			break
+		}
 		rows, flows := s.times.seen(), s.installs.Changes()
 		one := begin(i)
 		ovnlab.Eventually(s.t, scalePatience, "a change has its rows", func() bool { return s.times.committed(one) })
@@ -118,7 +124,7 @@ func (s *sizing) flips(key, what string) {
 		Name: "… beyond the event, p50", Measured: inMillis(c.median(beyond)), Unit: "ms", AtMost: &limit,
 		Floor: inMillis(raw.median(row)), Meaning: "p99 " + millis(c.quantile(0.99, beyond)),
 	})
-	s.add(&figures.Figure{Name: "… rows, median", Measured: float64(rows), AtMost: s.at(1000, 6), Meaning: fmt.Sprintf("at most %d", c.rows[len(c.rows)-1])})
+	s.add(&figures.Figure{Name: "… rows, median", Measured: float64(rows), AtMost: s.at(1000, 6), Meaning: fmt.Sprintf("at most %d, of %d flips", c.rows[len(c.rows)-1], len(c.rows))})
 	s.add(&figures.Figure{
 		Name: "… recomputes of ovn-northd", Measured: float64(c.recomputes) / float64(len(c.changes)), AtMost: new(0.0),
 		Meaning: "of its logical flows, for each flip",

@@ -56,6 +56,7 @@ func TestFigures(t *testing.T) {
 			s.storm(*stormFlag)
 			s.awaitNothingToDo()
 			requireNothingForbidden(t, s.kube)
+			t.Log("\n" + figures.Table(s.figures))
 			all = append(all, s.figures...)
 		})
 	}
