@@ -110,10 +110,11 @@ func serveGateway(ctx context.Context, cfg *config.Config, log *logrus.Logger) e
 	}
 	// Requests in progress outlive ctx: Serve ends them.
 	g := gateway.New(context.WithoutCancel(ctx), opts)
-	run, synced, err := clusterSource(cfg, g, log)
+	run, state, err := clusterSource(cfg, g, log)
 	if err != nil {
 		return err
 	}
+	g.Source(state)
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", settings.Listen)
 	if err != nil {
 		return fmt.Errorf("gateway-listen: %w", err)
@@ -127,7 +128,7 @@ func serveGateway(ctx context.Context, cfg *config.Config, log *logrus.Logger) e
 		// Probes see that the gateway is stopping for as long as it stops.
 		probes, stop := context.WithCancel(context.WithoutCancel(ctx))
 		mux := http.NewServeMux()
-		mux.Handle("/", g.Health(synced))
+		mux.Handle("/", g.Health())
 		mux.Handle("GET /metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{}))
 		observed := make(chan error, 1)
 		go func() { observed <- observeGateway(probes, cfg.Listen, mux) }()
@@ -149,10 +150,10 @@ func serveGateway(ctx context.Context, cfg *config.Config, log *logrus.Logger) e
 }
 
 // clusterSource returns what reads UpstreamClusters.
-func clusterSource(cfg *config.Config, g *gateway.Gateway, log *logrus.Logger) (run func(context.Context) error, synced func() bool, err error) {
+func clusterSource(cfg *config.Config, g *gateway.Gateway, log *logrus.Logger) (run func(context.Context) error, state func() registry.State, err error) {
 	if dir := cfg.Gateway.Clusters; dir != "" {
 		directory := registry.NewDirectory(dir, g.Clusters(), nil, log)
-		return directory.Run, func() bool { return directory.State().Synced }, nil
+		return directory.Run, directory.State, nil
 	}
 	host, err := kube.Config(kube.Login{Kubeconfig: cfg.Kubeconfig, Context: cfg.KubeContext})
 	if err != nil {
@@ -166,7 +167,7 @@ func clusterSource(cfg *config.Config, g *gateway.Gateway, log *logrus.Logger) (
 	if err != nil {
 		return nil, nil, err
 	}
-	return api.Run, func() bool { return api.State().Synced }, nil
+	return api.Run, api.State, nil
 }
 
 // frontProxy returns the authenticator of trusted proxies, nil if there are none.

@@ -83,7 +83,7 @@ func (c *Client) Collect(out chan<- prometheus.Metric) {
 	}
 	clientEndpoints.collect(out, c.cluster)
 	accepted := 0.0
-	if state := c.directory.State(); state.Lost.IsZero() && len(state.Faults) == 0 && c.set.accepted() {
+	if state := c.directory.State(); readable(&state) && c.set.accepted() {
 		accepted = 1
 	}
 	out <- prometheus.MustNewConstMetric(clientAccepted, prometheus.GaugeValue, accepted, c.cluster.Name())

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apiserver/pkg/endpoints/request"
 
 	"github.com/netloom/netloom/pkg/gateway/identity"
+	"github.com/netloom/netloom/pkg/gateway/registry"
 	"github.com/netloom/netloom/pkg/gateway/upstream"
 	"github.com/netloom/netloom/pkg/gateway/watchcache"
 )
@@ -55,6 +56,7 @@ type Gateway struct {
 	infos   *request.RequestInfoFactory
 	metrics *metrics
 	shared  shared
+	source  atomic.Pointer[func() registry.State]
 	stops   atomic.Bool // no longer ready
 }
 
@@ -69,7 +71,7 @@ func New(ctx context.Context, opts Options) *Gateway {
 	}
 	g.set = newSet(func(name string) (*tenant, error) { return g.newTenant(ctx, name) })
 	if opts.Registerer != nil {
-		opts.Registerer.MustRegister(g.metrics, &collector{g.set})
+		opts.Registerer.MustRegister(g.metrics, &collector{g})
 	}
 	return g
 }
@@ -77,6 +79,16 @@ func New(ctx context.Context, opts Options) *Gateway {
 // requestInfos reads what a request is about from its path.
 func requestInfos() *request.RequestInfoFactory {
 	return &request.RequestInfoFactory{APIPrefixes: sets.NewString("api", "apis"), GrouplessAPIPrefixes: sets.NewString("api")}
+}
+
+// Source sets what says whether clusters can be read. Without it, the gateway is not ready.
+func (g *Gateway) Source(state func() registry.State) { g.source.Store(&state) }
+
+func (g *Gateway) sourceState() registry.State {
+	if state := g.source.Load(); state != nil {
+		return (*state)()
+	}
+	return registry.State{}
 }
 
 // Clusters is the set of clusters that are served.

@@ -25,6 +25,7 @@ import (
 	"github.com/netloom/netloom/pkg/apis/proxy/v1alpha1"
 	"github.com/netloom/netloom/pkg/gateway"
 	"github.com/netloom/netloom/pkg/gateway/identity"
+	"github.com/netloom/netloom/pkg/gateway/registry"
 )
 
 // one is a rig with the cluster a.example of one API server, and a client with a certificate.
@@ -513,10 +514,9 @@ func TestAFrontProxyIsTrusted(t *testing.T) {
 
 func TestReadinessSaysWhatIsNotServed(t *testing.T) {
 	ca := newAuthority(t)
-	server := newAPIServer(t, ca)
-	r := newRig(t, nil)
-	synced := false
-	health := r.gateway.Health(func() bool { return synced })
+	server, metrics := newAPIServer(t, ca), prometheus.NewRegistry()
+	r := newRig(t, func(o *gateway.Options) { o.Registerer = metrics })
+	health, state := r.gateway.Health(), registry.State{}
 	ask := func(path string) (int, string) {
 		w := httptest.NewRecorder()
 		health.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody))
@@ -524,11 +524,26 @@ func TestReadinessSaysWhatIsNotServed(t *testing.T) {
 	}
 	code, _ := ask("/readyz")
 	require.Equal(t, 503, code)
-	synced = true
+	r.gateway.Source(func() registry.State { return state })
+	code, _ = ask("/readyz")
+	require.Equal(t, 503, code)
+	state.Synced = true
 	r.serve(cluster("a.example", ca, server))
 	code, text := ask("/readyz")
 	require.Equal(t, 200, code)
 	require.Equal(t, "ok\n", text)
+	const readable = "netloom_gateway_source_readable"
+	require.InDelta(t, 1, sumOf(t, metrics, readable), 0)
+	for _, state = range []registry.State{
+		{Synced: true, Lost: time.Now(), Faults: []string{"s3cr3t"}},
+		{Synced: true, Faults: []string{"s3cr3t"}}, // one of several files
+	} {
+		code, text = ask("/readyz")
+		require.Equal(t, 200, code)
+		require.Equal(t, "ok\nUpstreamClusters cannot be read; their last versions are served\n", text)
+		require.InDelta(t, 0, sumOf(t, metrics, readable), 0)
+	}
+	state = registry.State{Synced: true}
 	r.gateway.Clusters().Reject("a.example", errors.New("s3cr3t"))
 	require.NoError(t, r.gateway.Clusters().Put(cluster("b.example", ca)))
 	_, text = ask("/readyz")
@@ -551,18 +566,18 @@ func TestTheManualListsEveryMetric(t *testing.T) {
 }
 
 // requireListed compares the metrics with a prefix in docs/gateway.md with those of a collector.
-func requireListed(t *testing.T, registry prometheus.Collector, prefix string) {
+func requireListed(t *testing.T, from prometheus.Collector, prefix string) {
 	t.Helper()
 	manual, err := os.ReadFile("../../docs/gateway.md")
 	require.NoError(t, err)
 	described := make(chan *prometheus.Desc, 100)
-	registry.Describe(described)
+	from.Describe(described)
 	close(described)
 	count := 0
 	for d := range described {
 		count++
 		name := strings.Split(d.String(), `"`)[1]
-		require.Contains(t, string(manual), "| `"+name+"{", name)
+		require.Regexp(t, "(?m)^\\| `"+name+"[`{]", string(manual))
 	}
 	require.Equal(t, strings.Count(string(manual), "| `"+prefix), count)
 }

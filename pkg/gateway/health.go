@@ -5,25 +5,35 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/netloom/netloom/pkg/gateway/registry"
 )
 
-// Health serves /healthz and /readyz. The gateway is ready once synced returns true, until it stops. /readyz also lists the
-// clusters that cannot be served in full: each is a matter of its own, and the others are served.
-func (g *Gateway) Health(synced func() bool) http.Handler {
+// Health serves /healthz and /readyz. The gateway is ready once its Source has synced, until it stops. /readyz also says whether
+// clusters cannot be read any more, and lists those that cannot be served in full: the others are served.
+func (g *Gateway) Health() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
+		source := g.sourceState()
+		lines := []string{"ok"}
+		if !readable(&source) {
+			lines = append(lines, "UpstreamClusters cannot be read; their last versions are served")
+		}
 		switch {
 		case g.stops.Load():
 			http.Error(w, "not ready: the gateway is stopping", http.StatusServiceUnavailable)
-		case !synced():
+		case !source.Synced:
 			http.Error(w, "not ready: the clusters have not been read", http.StatusServiceUnavailable)
 		default:
-			_, _ = fmt.Fprintln(w, strings.Join(append([]string{"ok"}, g.set.troubles()...), "\n"))
+			_, _ = fmt.Fprintln(w, strings.Join(append(lines, g.set.troubles()...), "\n"))
 		}
 	})
 	return mux
 }
+
+// readable reports whether all of a source can be read. What is wrong may contain names, and is in the log.
+func readable(s *registry.State) bool { return s.Synced && s.Lost.IsZero() && len(s.Faults) == 0 }
 
 // troubles describes the clusters that cannot be served in full, one line each, without their faults.
 func (s *Set) troubles() []string {

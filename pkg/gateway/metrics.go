@@ -121,9 +121,10 @@ func (g *Gateway) finish(x *exchange) {
 }
 
 // collector reports the state of endpoints when it is asked.
-type collector struct{ set *Set }
+type collector struct{ gateway *Gateway }
 
 var (
+	sourceReadable = prometheus.NewDesc("netloom_gateway_source_readable", "1 if the UpstreamClusters can be read, 0 if only what was read before is served.", nil, nil)
 	sharedWatches  = prometheus.NewDesc("netloom_gateway_shared_watches", "Watches that are served from one watch of the gateway, by cluster and resource.", []string{"cluster", "resource"}, nil)
 	sharedObjects  = prometheus.NewDesc("netloom_gateway_shared_objects", "Objects of shared watches in memory.", []string{"cluster", "resource"}, nil)
 	sharedLost     = prometheus.NewDesc("netloom_gateway_shared_watch_interrupted_seconds", "How long the gateway's own watch has been interrupted, 0 if it is not.", []string{"cluster", "resource"}, nil)
@@ -134,6 +135,7 @@ var (
 // Describe is for prometheus.Collector.
 func (*collector) Describe(out chan<- *prometheus.Desc) {
 	gatewayEndpoints.describe(out)
+	out <- sourceReadable
 	out <- accepted
 	out <- sharedWatches
 	out <- sharedObjects
@@ -146,8 +148,14 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
 		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
 	}
-	faults := c.set.Faults()
-	for _, t := range c.set.all() {
+	source, set := c.gateway.sourceState(), c.gateway.set
+	if readable(&source) {
+		out <- prometheus.MustNewConstMetric(sourceReadable, prometheus.GaugeValue, 1)
+	} else {
+		out <- prometheus.MustNewConstMetric(sourceReadable, prometheus.GaugeValue, 0)
+	}
+	faults := set.Faults()
+	for _, t := range set.all() {
 		name := t.cluster.Name()
 		if _, faulty := faults[name]; !faulty {
 			gauge(accepted, 1, name)

@@ -286,8 +286,12 @@ func testRightsInHostCluster(t *testing.T, g *installedGateway, host []right) {
 		} else {
 			g.awaitServed()
 		}
+		if r.verb == "watch" {
+			ovnlab.Eventually(t, patience, "the missing right shows in readiness", func() bool { return g.readiness() == "ok\n"+unreadable })
+		}
 		giveBack()
 		g.awaitServed()
+		ovnlab.Eventually(t, patience, "UpstreamClusters are read", func() bool { return g.readiness() == "ok\n" })
 		ovnlab.Eventually(t, patience, "the status is written", func() bool {
 			now, err := upstreamClusters(g.kube).Get(t.Context(), "a.example", metav1.GetOptions{})
 			require.NoError(t, err)
@@ -296,6 +300,17 @@ func testRightsInHostCluster(t *testing.T, g *installedGateway, host []right) {
 			return len(conditions) == 1 && conditions[0].(map[string]any)["observedGeneration"] == changed.GetGeneration()
 		})
 	}
+}
+
+const unreadable = "UpstreamClusters cannot be read; their last versions are served\n"
+
+// readiness is what the gateway says of its readiness; "" if it is not ready.
+func (g *installedGateway) readiness() string {
+	text, err := g.pod.Get("/readyz")
+	if err != nil {
+		return ""
+	}
+	return text
 }
 
 // testRightOfHealthChecks takes the right to ask for /readyz away.

@@ -370,8 +370,8 @@ func TestMonitoringNamesMetrics(t *testing.T) {
 			central(t, "monitoring")("ovn-nb: [tcp:127.0.0.1:6641]\n"), "netloom", "netloom.json", 13,
 		},
 		{
-			"gateway.md", "(?m)^\\| `(netloom_[a-z_]+)\\{[a-z,]+\\}` \\| (\\w+)",
-			gatewayOverlay(t, "gateway-monitoring"), "netloom-gateway", "netloom-gateway.json", 7,
+			"gateway.md", "(?m)^\\| `(netloom_[a-z_]+)(?:\\{[a-z,]+\\})?` \\| (\\w+)",
+			gatewayOverlay(t, "gateway-monitoring"), "netloom-gateway", "netloom-gateway.json", 8,
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
