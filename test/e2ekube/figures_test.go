@@ -27,7 +27,7 @@ var (
 	sizesFlag     = flag.String("sizes", "300", "pods of each cluster of TestFigures, at least 300, separated by commas")
 	stormFlag     = flag.Int("storm", 50, "changes of the storm in TestFigures, a tenth of which relabel namespaces; 0 leaves it out")
 	memoryFlag    = flag.String("memory", "100", "pods of each cluster for which TestFigures measures the memory alone")
-	flipsFlag     = flag.Int("flips", 5, "pods of the chassis whose labels TestFigures changes, at most 20")
+	flipsFlag     = flag.Int("flips", 3, "pods of the chassis whose labels TestFigures changes, at most 20")
 	selectorsFlag = flag.Bool("selectors", false, "have TestFigures run the benchmarks of new selectors too")
 	tableFlag     = flag.String("table", "", "file that TestFigures writes its table to")
 )

@@ -25,7 +25,7 @@ import (
 
 // Sizes of TestScale. The small defaults only keep it working; `make bench-scale` sets the published ones.
 var (
-	podsFlag     = flag.Int("pods", 500, "pods of TestScale")
+	podsFlag     = flag.Int("pods", 300, "pods of TestScale")
 	policiesFlag = flag.Int("policies", 50, "policies of TestScale, from 40 to a fifth of its pods")
 	profileFlag  = flag.String("profiles", "", "directory that TestScale leaves netloom's profiles in")
 )
