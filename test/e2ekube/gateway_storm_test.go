@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/netloom/netloom/test/e2e/ovnlab"
@@ -33,10 +34,22 @@ func (s *gatewayScale) storm() {
 	observed := freeAddress(t)
 	rig.start("--metrics-listen=" + observed)
 
+	connected, failed := make([]kubernetes.Interface, clients), make(chan error, clients)
+	for i := range connected {
+		connected[i] = rig.client("a.example", nil)
+		go func() { // so that a busy machine does not spread the lists over its handshakes
+			_, err := connected[i].CoreV1().Pods("default").Get(t.Context(), "seen", metav1.GetOptions{})
+			failed <- err
+		}()
+	}
+	for range connected {
+		require.NoError(t, <-failed)
+	}
+
 	before, began := podLists(t, kube), time.Now()
 	var informers []cache.SharedIndexInformer
-	for range clients {
-		pods := rig.client("a.example", nil).CoreV1().Pods("default")
+	for _, client := range connected {
+		pods := client.CoreV1().Pods("default")
 		informer := cache.NewSharedIndexInformer(withoutWatchList{&cache.ListWatch{
 			ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) { return pods.List(ctx, o) },
 			WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
