@@ -45,7 +45,8 @@ func (l *Lab) StartNode(name string) *Chassis {
 	Eventually(l.tb, patience, "the local database listens", func() bool { return answers(l.tb.Context(), c.path("db.sock")) })
 	c.vsctl("--no-wait", "init", "--", "set", "Open_vSwitch", ".", "external_ids:system-id="+name, "external_ids:hostname="+name,
 		"external_ids:ovn-remote="+l.SBUnix(), "external_ids:ovn-encap-type=geneve", "external_ids:ovn-encap-ip="+l.tunnelAddr(),
-		"external_ids:ovn-bridge-datapath-type=netdev")
+		"external_ids:ovn-bridge-datapath-type=netdev",
+		"other_config:bundle-idle-timeout=180") // as ovn-kubernetes has it: hundreds of thousands of flows take longer than the 10 s of the default
 	c.vswitchd = c.spawn("vswitchd", "ip", "netns", "exec", c.ns.name, "ovs-vswitchd", "unix:"+c.path("db.sock"),
 		"--no-chdir", "--disable-system", "--unixctl="+c.path("vswitchd.ctl"), "--pidfile="+c.path("ovs-vswitchd.pid"))
 	l.tb.Cleanup(func() {
