@@ -20,7 +20,6 @@ import (
 	"github.com/sirupsen/logrus"
 	logtest "github.com/sirupsen/logrus/hooks/test"
 	"github.com/stretchr/testify/require"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/netloom/netloom/pkg/apis/proxy/v1alpha1"
 	"github.com/netloom/netloom/pkg/gateway"
@@ -111,73 +110,6 @@ func TestNamesSelectClusters(t *testing.T) {
 	require.Equal(t, 200, r.ask(r.client("b.example", caB.pair("ann")), http.MethodGet, "https://b.example/version").code, "b has a certificate of its own")
 	r.gateway.Clusters().Delete("a.example")
 	require.Equal(t, 200, r.ask(r.client("b.example", caB.pair("ann")), http.MethodGet, "https://a.example/version").code, "the name is free")
-}
-
-// TestHostNamesBelongToTheOldest has clusters that ask for the same host names.
-func TestHostNamesBelongToTheOldest(t *testing.T) {
-	ca := newAuthority(t)
-	r, server := newRig(t, nil), newAPIServer(t, ca)
-	set := r.gateway.Clusters()
-	put := func(name string, created int64, names ...string) {
-		t.Helper()
-		o := cluster(name, ca, server)
-		o.CreationTimestamp, o.Spec.SecureServing.ServerNames = metav1.Unix(created, 0), names
-		require.NoError(t, set.Put(o))
-	}
-	put("b.example", 2, "shared.example", "a.example")
-	put("c.example", 1, "shared.example")
-	put("a.example", 3)
-	require.Equal(t, "the host name shared.example belongs to cluster c.example; the host name a.example belongs to cluster a.example", set.Conflict("b.example"))
-	require.Empty(t, set.Conflict("a.example")+set.Conflict("c.example"))
-	put("c.example", 4, "shared.example") // it was created again
-	require.Equal(t, "the host name a.example belongs to cluster a.example", set.Conflict("b.example"))
-	require.Equal(t, "the host name shared.example belongs to cluster b.example", set.Conflict("c.example"))
-}
-
-// TestAReviewOutlivesItsRequest has two clients with one token, of which the first gives up.
-func TestAReviewOutlivesItsRequest(t *testing.T) {
-	r, server, _, _ := one(t, nil)
-	asked, answer := make(chan struct{}, 2), make(chan struct{})
-	server.change(func() {
-		server.users["good"] = "bob"
-		server.objects = func(_ http.ResponseWriter, r *http.Request) bool {
-			if strings.HasSuffix(r.URL.Path, "/tokenreviews") {
-				asked <- struct{}{}
-				select {
-				case <-answer:
-				case <-r.Context().Done():
-				}
-			}
-			return false
-		}
-	})
-	ctx, giveUp := context.WithCancel(t.Context())
-	first, second := make(chan error, 1), make(chan int, 1)
-	go func() {
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, pods, http.NoBody)
-		if err == nil {
-			_, err = r.withToken("good").Do(request) //nolint:bodyclose // it fails
-		}
-		first <- err
-	}()
-	<-asked
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, pods, http.NoBody)
-	require.NoError(t, err)
-	client := r.withToken("good")
-	go func() {
-		response, err := client.Do(request)
-		if err != nil {
-			second <- 0
-			return
-		}
-		_ = response.Body.Close()
-		second <- response.StatusCode
-	}()
-	giveUp()
-	require.ErrorIs(t, <-first, context.Canceled)
-	close(answer)
-	require.Equal(t, 200, <-second)
-	require.Equal(t, 1, server.reviewed(), "both wait for one review")
 }
 
 func TestCredentialsAreOfOneCluster(t *testing.T) {

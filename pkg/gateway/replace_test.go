@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/netloom/netloom/pkg/gateway"
 	"github.com/netloom/netloom/pkg/gateway/identity"
@@ -43,4 +44,25 @@ func TestAnotherClusterUnderTheSameName(t *testing.T) {
 	bad.Spec.ClientConfig.CAData = []byte("none")
 	require.Error(t, r.gateway.Clusters().Put(bad))
 	require.Equal(t, 200, r.ask(client, http.MethodGet, list, "Authorization", "Bearer new").code, "the last good version is served")
+}
+
+// TestHostNamesBelongToTheOldest has clusters that ask for the same host names.
+func TestHostNamesBelongToTheOldest(t *testing.T) {
+	ca := newAuthority(t)
+	r, server := newRig(t, nil), newAPIServer(t, ca)
+	set := r.gateway.Clusters()
+	put := func(name string, created int64, names ...string) {
+		t.Helper()
+		o := cluster(name, ca, server)
+		o.CreationTimestamp, o.Spec.SecureServing.ServerNames = metav1.Unix(created, 0), names
+		require.NoError(t, set.Put(o))
+	}
+	put("b.example", 2, "shared.example", "a.example")
+	put("c.example", 1, "shared.example")
+	put("a.example", 3)
+	require.Equal(t, "the host name shared.example belongs to cluster c.example; the host name a.example belongs to cluster a.example", set.Conflict("b.example"))
+	require.Empty(t, set.Conflict("a.example")+set.Conflict("c.example"))
+	put("c.example", 4, "shared.example") // it was created again
+	require.Equal(t, "the host name a.example belongs to cluster a.example", set.Conflict("b.example"))
+	require.Equal(t, "the host name shared.example belongs to cluster b.example", set.Conflict("c.example"))
 }

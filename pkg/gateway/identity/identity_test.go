@@ -251,6 +251,8 @@ func TestMadeUpTokensTakeNoReviewsFromOthers(t *testing.T) {
 		require.NotNil(t, who, "what is cached is not reviewed")
 		_, err = from("192.0.2.1:1", "ann")
 		require.ErrorIs(t, err, identity.ErrUnavailable)
+		_, err = from("[::ffff:192.0.2.1]:1", "ann")
+		require.ErrorIs(t, err, identity.ErrUnavailable, "the same address, as a listener for both families writes it")
 		who, err = from("[::ffff:192.0.2.2]:1", "ann")
 		require.NoError(t, err)
 		require.NotNil(t, who, "other addresses do not wait")

@@ -1,0 +1,92 @@
+package gateway_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestAReviewOutlivesItsRequest has two clients with one token, of which the first gives up.
+func TestAReviewOutlivesItsRequest(t *testing.T) {
+	r, server, _, _ := one(t, nil)
+	asked, answer := make(chan struct{}, 2), make(chan struct{})
+	server.change(func() {
+		server.users["good"] = "bob"
+		server.objects = func(_ http.ResponseWriter, r *http.Request) bool {
+			if strings.HasSuffix(r.URL.Path, "/tokenreviews") {
+				asked <- struct{}{}
+				select {
+				case <-answer:
+				case <-r.Context().Done():
+				}
+			}
+			return false
+		}
+	})
+	ctx, giveUp := context.WithCancel(t.Context())
+	first, second := make(chan error, 1), make(chan int, 1)
+	go func() {
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, pods, http.NoBody)
+		if err == nil {
+			_, err = r.withToken("good").Do(request) //nolint:bodyclose // it fails
+		}
+		first <- err
+	}()
+	<-asked
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, pods, http.NoBody)
+	require.NoError(t, err)
+	client := r.withToken("good")
+	go func() {
+		response, err := client.Do(request)
+		if err != nil {
+			second <- 0
+			return
+		}
+		_ = response.Body.Close()
+		second <- response.StatusCode
+	}()
+	giveUp()
+	require.ErrorIs(t, <-first, context.Canceled)
+	close(answer)
+	require.Equal(t, 200, <-second)
+	require.Equal(t, 1, server.reviewed(), "both wait for one review")
+}
+
+// TestMadeUpTokensAreNotReviewedForever has one address send tokens that nobody has.
+func TestMadeUpTokensAreNotReviewedForever(t *testing.T) {
+	r, server, _, _ := one(t, nil)
+	server.change(func() { server.users["good"] = "bob" })
+	known := r.withToken("good")
+	require.Equal(t, 200, r.ask(known, http.MethodGet, pods).code)
+	var limited atomic.Bool
+	var strangers sync.WaitGroup
+	for i := range 8 {
+		client := r.client("a.example")
+		strangers.Go(func() {
+			for n := 0; n < 1000 && !limited.Load(); n++ {
+				request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, pods, http.NoBody)
+				if err != nil {
+					return
+				}
+				request.Header.Set("Authorization", fmt.Sprintf("Bearer made-up-%d-%d", i, n))
+				response, err := client.Do(request)
+				if err != nil {
+					return
+				}
+				_ = response.Body.Close()
+				if response.StatusCode == http.StatusServiceUnavailable {
+					limited.Store(true)
+				}
+			}
+		})
+	}
+	strangers.Wait()
+	require.True(t, limited.Load())
+	require.Equal(t, 200, r.ask(known, http.MethodGet, pods).code, "cached tokens and certificates need no review")
+}
