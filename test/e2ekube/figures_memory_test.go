@@ -18,6 +18,9 @@ import (
 	"github.com/netloom/netloom/test/policygen"
 )
 
+// memoryLimit is what the program sets in a container with 768 MiB.
+const memoryLimit = "690MiB"
+
 // memory measures the first start of a process by itself: over a small API server, because a real one would take hours to fill.
 func memory(t *testing.T) []figures.Figure {
 	t.Helper()
@@ -34,7 +37,7 @@ func memory(t *testing.T) []figures.Figure {
 		db, err := ovsdbtest.StartProcess(t.Context(), t.TempDir(), schema)
 		require.NoError(t, err)
 		(&load{cluster: cluster}).makePorts(t, db.Addr())
-		u := footprint.Measure(t, program, footprint.Serve(t, cluster), db.Addr(), "off")
+		u := footprint.Measure(t, program, footprint.Serve(t, cluster), db.Addr(), memoryLimit)
 		require.NoError(t, db.Stop())
 		at := func(n int, limit float64) *float64 {
 			if pods != n {
@@ -51,7 +54,7 @@ func memory(t *testing.T) []figures.Figure {
 			figures.Figure{Pods: pods, Name: "… resident for each pod", Measured: each(u.Ready), Unit: "KiB", AtMost: at(50000, 6), Meaning: "when the first start is in sync"},
 			figures.Figure{
 				Pods: pods, Name: "… resident, at most", Measured: mebibytes(u.Peak), Unit: "MiB", AtMost: at(100000, 768),
-				Meaning: fmt.Sprintf("%.0f MiB without pages of the program's file; no memory limit", mebibytes(u.Anon)),
+				Meaning: fmt.Sprintf("%.0f MiB without pages of the program's file; GOMEMLIMIT=%s", mebibytes(u.Anon), memoryLimit),
 			})
 	}
 	return all
