@@ -1,15 +1,21 @@
 package gateway_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
+
+	"github.com/netloom/netloom/pkg/gateway"
 )
 
 // TestAReviewOutlivesItsRequest has two clients with one token, of which the first gives up.
@@ -89,4 +95,57 @@ func TestMadeUpTokensAreNotReviewedForever(t *testing.T) {
 	strangers.Wait()
 	require.True(t, limited.Load())
 	require.Equal(t, 200, r.ask(known, http.MethodGet, pods).code, "cached tokens and certificates need no review")
+}
+
+// TestSelectorsOfOneUserTakeNoReviewsFromOthers has one user send more selectors than the cluster reviews.
+func TestSelectorsOfOneUserTakeNoReviewsFromOthers(t *testing.T) {
+	const flood = 50
+	registry := prometheus.NewRegistry()
+	r, server, ca, ann := one(t, func(o *gateway.Options) { o.SharedWatches, o.Registerer = true, registry })
+	budget := cluster("a.example", ca, server)
+	budget.Spec.ClientConfig.QPS, budget.Spec.ClientConfig.Burst = 1, 20
+	r.serve(budget)
+	begun, answer := make(chan struct{}, flood), make(chan struct{})
+	list := podsOf(server)
+	server.change(func() {
+		server.may["ann pods "], server.may["bob pods "], server.may["eve pods "] = true, true, true
+		server.objects = func(w http.ResponseWriter, r *http.Request) bool {
+			if strings.HasSuffix(r.URL.Path, "/subjectaccessreviews") {
+				raw, _ := io.ReadAll(r.Body)
+				r.Body = io.NopCloser(bytes.NewReader(raw))
+				if bytes.Contains(raw, []byte("eve")) {
+					begun <- struct{}{}
+					<-answer
+				}
+			}
+			return list(w, r)
+		}
+	})
+	const all = "https://a.example/api/v1/pods?resourceVersion=0"
+	require.Contains(t, r.ask(ann, http.MethodGet, all).body, "PodList", "pods are cached now")
+
+	ctx, giveUp := context.WithCancel(t.Context())
+	var eves sync.WaitGroup
+	t.Cleanup(func() {
+		giveUp()
+		close(answer)
+		eves.Wait()
+	})
+	client := r.client("a.example", ca.pair("eve"))
+	for i := range flood {
+		eves.Go(func() {
+			request, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprint(all, "&labelSelector=x=", i), http.NoBody)
+			if err != nil {
+				return
+			}
+			if response, err := client.Do(request); err == nil {
+				_ = response.Body.Close()
+			}
+		})
+	}
+	require.Eventually(t, func() bool {
+		known := sumOf(t, registry, "netloom_gateway_requests_in_flight") + sumOf(t, registry, "netloom_gateway_requests_total")
+		return known > flood && len(begun) > 0
+	}, time.Minute, time.Millisecond, "the requests have arrived")
+	require.Contains(t, r.ask(r.client("a.example", ca.pair("bob")), http.MethodGet, all).body, "PodList", "the cache answers")
 }

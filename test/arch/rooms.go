@@ -233,7 +233,7 @@ var rooms = []room{
 	}},
 	{dir: "pkg/gateway/identity", may: []string{
 		"k8s.io/api/...", "k8s.io/apimachinery/...", "k8s.io/apiserver/pkg/authentication/...", "k8s.io/apiserver/pkg/authorization/authorizer",
-		"k8s.io/client-go/kubernetes", "golang.org/x/net/http/httpguts", "golang.org/x/sync/singleflight", "golang.org/x/time/rate",
+		"k8s.io/client-go/kubernetes", "golang.org/x/net/http/httpguts", "golang.org/x/sync/semaphore", "golang.org/x/sync/singleflight", "golang.org/x/time/rate",
 	}},
 	{dir: "pkg/gateway/registry", may: []string{
 		"pkg/apis/proxy/v1alpha1", "pkg/cause", "pkg/gateway/definition", "pkg/manifest", "k8s.io/apimachinery/...", "k8s.io/client-go/...", logrus,

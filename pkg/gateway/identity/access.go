@@ -17,14 +17,15 @@ type Access struct {
 	client  kubernetes.Interface
 	seal    seal
 	reasons *reviews[string]
+	turns   *turns
 }
 
 // NewAccess makes an authorizer.
 func NewAccess(client kubernetes.Interface, ttl TTL) *Access {
-	return &Access{client: client, seal: newSeal(), reasons: newReviews[string](ttl)}
+	return &Access{client: client, seal: newSeal(), reasons: newReviews[string](ttl), turns: newTurns()}
 }
 
-// Authorize asks whether the user of a may do it. Without an answer nobody may.
+// Authorize asks whether the user of attributes may do it, and not too much at once. Without an answer nobody may.
 func (a *Access) Authorize(ctx context.Context, attributes authorizer.Attributes) (authorizer.Decision, string, error) {
 	spec := specOf(attributes)
 	text, err := json.Marshal(spec)
@@ -32,6 +33,11 @@ func (a *Access) Authorize(ctx context.Context, attributes authorizer.Attributes
 		return authorizer.DecisionNoOpinion, "", fmt.Errorf("encode an access review: %w", err)
 	}
 	reason, allowed, err := a.reasons.get(ctx, a.seal.key(string(text)), func(ctx context.Context) (result[string], error) {
+		done, err := a.turns.take(ctx, spec.User)
+		if err != nil {
+			return result[string]{}, err
+		}
+		defer done()
 		review, err := a.client.AuthorizationV1().SubjectAccessReviews().Create(ctx,
 			&authorizationv1.SubjectAccessReview{Spec: spec}, metav1.CreateOptions{})
 		if err != nil {
