@@ -92,6 +92,7 @@ func (w *World) policy(id intent.PolicyID, o intent.Origin, d intent.Direction) 
 	for i := range w.rng.IntN(4) {
 		p.Rules = append(p.Rules, w.rule(d, i, subject))
 	}
+	p.Rules = append(p.Rules, w.commonRules(d, len(p.Rules))...)
 	if o.Kind == clusterKind {
 		w.rank(&p)
 	}

@@ -30,6 +30,8 @@ type World struct {
 
 	dns     *rand.Rand // for names, so that nothing else depends on them
 	answers map[string][]netip.Prefix
+
+	common *rand.Rand // for rules that policies have in common, for the same reason
 }
 
 // pod is an endpoint with what selectors match.
@@ -50,6 +52,8 @@ func NewWorld(seed uint64) *World {
 
 		dns:     rand.New(rand.NewPCG(seed, 0x6e616d6573)),
 		answers: make(map[string][]netip.Prefix),
+
+		common: rand.New(rand.NewPCG(seed, 0x636f6d6d6f6e)),
 	}
 	w.dual = w.rng.IntN(3) * 3
 	for range 5 {
@@ -188,14 +192,19 @@ func (w *World) State() *State {
 		}
 		s.Sets = append(s.Sets, spec)
 	}
+	w.share(s.Policies)
 	for i := range s.Policies {
 		p := &s.Policies[i]
 		name(p.Subject)
 		for j := range p.Rules {
 			name(p.Rules[j].Subject)
 			name(p.Rules[j].Peer.Set)
+			for _, part := range p.Rules[j].Parts {
+				name(part.Peer.Set)
+			}
 		}
 	}
+	s.Sets = append(s.Sets, w.sharedSets(s)...)
 	return s
 }
 

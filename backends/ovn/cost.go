@@ -35,13 +35,15 @@ func (e *Explainer) Estimate(want *intent.Snapshot) backends.Estimate {
 			bySubject[s] = append(bySubject[s], p)
 		}
 	}
+	groups := r.sharedGroups(want.Policies())
+	for subject, policies := range bySubject {
+		if g := r.group(subject, policies); g != nil {
+			groups[subject] = g
+		}
+	}
 	cost := backends.Estimate{Flows: map[string]int{}}
 	sizes := map[string]int{}
-	for subject, policies := range bySubject {
-		g := r.group(subject, policies)
-		if g == nil {
-			continue
-		}
+	for subject, g := range groups {
 		cost.ACLs += len(g.acls)
 		r.addSizes(sizes, g)
 		ports := portsByNode(want.Set(subject))

@@ -35,7 +35,11 @@ func (e *Explainer) DecidingRows(
 		case ref.Rule >= 0:
 			rule := ruleFor(&p.Rules[ref.Rule], f.Protocol)
 			g.subject = subjectOf(p, &rule)
-			r.rule(g, p, &rule, r.placeOf(p, ref.Rule))
+			if parts := partsOf(&rule); parts != nil {
+				out = append(out, r.decidingParts(p, &rule, parts, f, otherFamily)...)
+			} else {
+				r.rule(g, p, &rule, r.placeOf(p, ref.Rule))
+			}
 		case p.Log.Deny != intent.SeverityNone:
 			r.logDrops(g, p)
 		}
@@ -52,6 +56,31 @@ func (e *Explainer) DecidingRows(
 		return cmp.Or(cmp.Compare(a.For, b.For), cmp.Compare(a.UUID, b.UUID))
 	})
 	return slices.Compact(out)
+}
+
+// decidingParts lists the ACLs of the parts of a rule of p that match a flow.
+func (r *renderer) decidingParts(p *intent.Policy, rule *intent.Rule, parts []intent.Part, f *intent.Flow, otherFamily string) []backends.DecidingRow {
+	peer := f.Src.Addr
+	if p.Direction == intent.Egress {
+		peer = f.Dst.Addr
+	}
+	var out []backends.DecidingRow
+	for _, part := range parts {
+		if part.Peer.Kind == intent.PeerSet && !r.want.Set(part.Peer.Set).Contains(peer) {
+			continue
+		}
+		g := newGroup(p.Subject)
+		if part.Shared == "" {
+			r.rule(g, p, narrowed(rule, part.Peer), place{priority: priorityAllow})
+		} else if shared := r.sharedGroup(share{part.Shared, p.Direction, narrowed(rule, part.Peer)}, nil); shared != nil {
+			g = shared
+		}
+		for _, row := range g.deciding(func(acl *nb.Row) bool { return !strings.Contains(acl.Match(), otherFamily) }) {
+			row.For = p.Origin.String() + " " + rule.Path
+			out = append(out, row)
+		}
+	}
+	return out
 }
 
 // ruleFor returns a rule with the ports of one protocol only, which have rows of their own.

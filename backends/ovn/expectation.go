@@ -93,8 +93,8 @@ func (e *expectation) add(o *nb.Op) {
 
 // mutate expects that pairs are added to a column, or removed from it.
 func (e *expectation) mutate(column string, pairs map[string]string, add bool) {
-	if column == nb.ColumnExternalIDs {
-		e.gone = true // only marks are removed one by one
+	if _, marked := pairs[nb.KeyOwner]; column == nb.ColumnExternalIDs && marked && !add {
+		e.gone = true
 		return
 	}
 	c := e.cells[column]

@@ -14,6 +14,7 @@ type group struct {
 	peers   map[addressSetRef]bool
 	meters  map[uint32]bool
 	also    map[string]map[string]bool // further sources of an ACL, by its UUID, see notes
+	sharers sharers                    // of a shared group; nil for others
 }
 
 // addressSetRef names one address set row.
@@ -48,7 +49,7 @@ func subjectOf(p *intent.Policy, rule *intent.Rule) intent.SetID {
 
 // size returns how many rows there are for the group besides its port group and what it shares with others.
 func (g *group) size() int {
-	if len(g.also) > 0 {
+	if len(g.also) > 0 || len(g.sharers) > 0 {
 		return len(g.acls) + 1
 	}
 	return len(g.acls)

@@ -16,7 +16,8 @@ type planner struct {
 	m           *model
 	moved       map[string][]string // names of logical ports, see Backend
 	changed     map[intent.PolicyID]bool
-	groups      map[intent.SetID]*group // subjects rendered again; nil if they have no ACLs any more
+	groups      map[intent.SetID]*group      // subjects rendered again; nil if they have no ACLs any more
+	sharers     map[intent.SetID]*sharerEdit // of shared groups that stay
 	deltas      map[intent.SetID]*delta
 	edits       *portEdits
 	memberships memberships // of the groups that are new
@@ -27,7 +28,7 @@ type planner struct {
 func planChanges(r *renderer, m *model, changes []intent.Change, moved map[string][]string) *planner {
 	p := &planner{
 		r: r, m: m, moved: moved, changed: map[intent.PolicyID]bool{}, groups: map[intent.SetID]*group{},
-		deltas: map[intent.SetID]*delta{}, memberships: memberships{},
+		sharers: map[intent.SetID]*sharerEdit{}, deltas: map[intent.SetID]*delta{}, memberships: memberships{},
 	}
 	p.collect(changes)
 	p.planGroups()
@@ -68,6 +69,7 @@ func (p *planner) collect(changes []intent.Change) {
 	for s := range subjects {
 		p.groups[s] = p.r.group(s, p.m.policiesOf(s, p.r, p.changed))
 	}
+	p.collectShares()
 }
 
 // again adds the subjects that a policy had, and those that it has.
@@ -235,6 +237,9 @@ func (p *planner) commit() {
 			p.m.memberships.drop(subject)
 		}
 		p.m.putGroup(subject, g)
+	}
+	for id, e := range p.sharers {
+		e.apply(p.m.groups[id].sharers)
 	}
 	for name, w := range p.memberships {
 		for _, id := range w.sets {

@@ -99,7 +99,7 @@ func (m *model) row(ref addressSetRef, r *renderer) *nb.Row {
 		} else {
 			row = r.emptyAddressSet(ref)
 		}
-		row.Fields, row.Sets = nil, nil
+		row.Fields, row.Sets, row.Maps = nil, nil, nil
 		m.bare[ref] = row
 	}
 	return row
@@ -134,12 +134,14 @@ func (m *model) render(r *renderer) nb.Rows {
 			subjects[s] = true
 		}
 	}
-	rows := nb.Rows{}
+	groups := r.sharedGroups(r.want.Policies())
 	for subject := range subjects {
-		g := r.group(subject, m.policiesOf(subject, r, nil))
-		if g == nil {
-			continue
+		if g := r.group(subject, m.policiesOf(subject, r, nil)); g != nil {
+			groups[subject] = g
 		}
+	}
+	rows := nb.Rows{}
+	for subject, g := range groups {
 		m.putGroup(subject, g)
 		maps.Copy(rows, g.acls)
 		rows.Put(r.notes(g)...)

@@ -16,6 +16,13 @@ import (
 // without addresses, keyed by the UUID of the ACL: a change to the external_ids of an ACL makes ovn-northd recompute all logical
 // flows, a change to those of an address set does not.
 
+//
+// Those of a shared group are about all of its ACLs, which name no rule themselves: the paths of the rules, keyed by the origin of their
+// policy.
+
+// noteSeparator is between the rules of a note.
+const noteSeparator = "; "
+
 // notesPrefix begins the ID of a row with notes; that of the set follows.
 const notesPrefix = "notes/"
 
@@ -23,46 +30,80 @@ const notesTitle = "rules that share ACLs"
 
 // notes returns the row with the notes of a group, none if it has no shared ACL.
 func (r *renderer) notes(g *group) []*nb.Row {
-	if len(g.also) == 0 {
+	if len(g.also)+len(g.sharers) == 0 {
 		return nil
 	}
-	name := r.names.Notes(g.subject)
+	row := r.bareNotes(g.subject)
 	ids := map[string]string{nb.KeyOwner: r.names.Owner, nb.KeyID: notesPrefix + string(g.subject), nb.KeyTitle: notesTitle}
 	for acl, also := range g.also {
-		ids[acl] = strings.Join(slices.Sorted(maps.Keys(also)), "; ")
+		ids[acl] = strings.Join(slices.Sorted(maps.Keys(also)), noteSeparator)
 	}
-	return []*nb.Row{{
-		Table: nb.TableAddressSet, UUID: r.notesUUID(g.subject), Name: name, Origin: notesTitle,
-		Fields: backends.Fields{"name": name, nb.ColumnExternalIDs: ids},
-		Sets:   map[string][]string{"addresses": nil},
-	}}
+	maps.Copy(ids, g.sharers)
+	row.Fields = backends.Fields{"name": row.Name}
+	row.Maps = map[string]map[string]string{nb.ColumnExternalIDs: ids}
+	row.Sets = map[string][]string{"addresses": nil}
+	return []*nb.Row{row}
 }
 
-func (r *renderer) notesUUID(subject intent.SetID) string {
-	return r.names.UUID(nb.TableAddressSet, notesPrefix+string(subject))
+// bareNotes returns the row with the notes of a group without its columns, for mutations.
+func (r *renderer) bareNotes(subject intent.SetID) *nb.Row {
+	return &nb.Row{
+		Table: nb.TableAddressSet, UUID: r.names.UUID(nb.TableAddressSet, notesPrefix+string(subject)), Name: r.names.Notes(subject),
+		Origin: notesTitle,
+	}
 }
 
-// noted lists the further rules of ACLs, by UUID: external_ids are those of ACLs and of address sets. Earlier versions wrote
-// the note into the ACL itself.
+// noted is what notes say: the rules of each ACL, besides the one that it names, by its UUID, or those of a shared group by the name of
+// the port group. Earlier versions wrote the note into the ACL itself.
 type noted map[string][]string
 
 // acl adds what an ACL notes itself.
 func (n noted) acl(uuid string, ids map[string]string) {
 	if also := ids[nb.KeyAlso]; also != "" {
-		n[uuid] = strings.Split(also, "; ")
+		n[uuid] = strings.Split(also, noteSeparator)
 	}
+}
+
+// of lists the rules of an ACL besides the one that it names.
+func (n noted) of(uuid, match string) []string {
+	if also, ok := n[uuid]; ok {
+		return also
+	}
+	if group := symbol.FindStringSubmatch(match); group != nil {
+		return n[group[1]]
+	}
+	return nil
 }
 
 // addressSet adds the notes in an address set, if it has any.
 func (n noted) addressSet(ids map[string]string) {
-	if !strings.HasPrefix(ids[nb.KeyID], notesPrefix) {
+	set, isNotes := strings.CutPrefix(ids[nb.KeyID], notesPrefix)
+	if !isNotes {
 		return
 	}
 	for key, also := range ids {
 		if libovsdb.IsValidUUID(key) {
-			n[key] = strings.Split(also, "; ")
+			n[key] = strings.Split(also, noteSeparator)
 		}
 	}
+	group := nb.NewNamer(ids[nb.KeyOwner]).PortGroup(intent.SetID(set))
+	by := sharersIn(ids)
+	for _, origin := range slices.Sorted(maps.Keys(by)) {
+		for path := range strings.SplitSeq(by[origin], noteSeparator) {
+			n[group] = append(n[group], origin+" "+path)
+		}
+	}
+}
+
+// sharersIn returns the notes about a shared group among external_ids.
+func sharersIn(ids map[string]string) sharers {
+	out := sharers{}
+	for key, paths := range ids {
+		if !libovsdb.IsValidUUID(key) && !strings.HasPrefix(key, nb.KeyPrefix) {
+			out[key] = paths
+		}
+	}
+	return out
 }
 
 // notedIn returns the notes in rows.

@@ -104,7 +104,7 @@ func objectACL(r libovsdb.Row, notes noted, object string) (backends.Row, bool) 
 		Text:   ovsdb.String(r["match"]),
 		Action: fmt.Sprintf("%s %v %s", ovsdb.String(r["direction"]), r["priority"], ovsdb.String(r["action"])),
 	}
-	also := notes[row.UUID]
+	also := notes.of(row.UUID, row.Text)
 	row.Also = strings.Join(also, "; ")
 	if strings.Join([]string{ids[nb.KeyKind], ids[nb.KeyNamespace], ids[nb.KeyName]}, "/") == object {
 		return row, true
@@ -114,6 +114,9 @@ func objectACL(r libovsdb.Row, notes noted, object string) (backends.Row, bool) 
 		if origin == object || strings.HasSuffix(origin, "/"+object) {
 			row.Rule = nb.ShortRule(rule)
 			row.Also = ids[nb.KeyKind] + "/" + ids[nb.KeyNamespace] + "/" + ids[nb.KeyName] + " " + ids[nb.KeyRule]
+			if ids[nb.KeyKind] == "" {
+				row.Also = strings.Join(slices.DeleteFunc(slices.Clone(also), func(rule string) bool { return rule == other }), noteSeparator)
+			}
 			return row, true
 		}
 	}

@@ -16,7 +16,7 @@ func (b *Backend) CountRows(want *intent.Snapshot, of intent.Origin) int {
 }
 
 // PolicyRows implements backends.Explainer. The rows are ACLs, by rule. Isolation itself is a row that all policies
-// share, and is not included.
+// share, and is not included; the ACLs of rules that it has in common with others are.
 func (e *Explainer) PolicyRows(want *intent.Snapshot, of intent.Origin) []backends.PolicyRow {
 	want = e.asRendered(want)
 	r := &renderer{names: e.names, want: want, schema: e.schema}
@@ -26,16 +26,19 @@ func (e *Explainer) PolicyRows(want *intent.Snapshot, of intent.Origin) []backen
 		if p.Origin != of {
 			continue
 		}
+		only := []*intent.Policy{p}
+		groups := r.sharedGroups(slices.Values(only))
 		for _, subject := range subjectsOf(p) {
-			g := r.group(subject, []*intent.Policy{p})
-			if g == nil {
-				continue
+			if g := r.group(subject, only); g != nil {
+				groups[subject] = g
 			}
+		}
+		for subject, g := range groups {
 			r.addSizes(sizes, g)
 			ports := portsByNode(want.Set(subject))
 			for _, acl := range g.acls {
 				row := policyRow(acl, ports, sizes)
-				row.Rule = strings.TrimPrefix(acl.Origin, of.String()+" ")
+				row.Rule = cmp.Or(g.sharers[of.String()], strings.TrimPrefix(acl.Origin, of.String()+" "))
 				out = append(out, row)
 			}
 		}

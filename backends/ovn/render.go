@@ -68,7 +68,7 @@ func (r *renderer) group(subject intent.SetID, policies []*intent.Policy) *group
 				r.skip(p, p.Rules[i].Path, reason)
 			}
 			if rule != nil {
-				r.rule(g, p, rule, r.placeOf(p, i))
+				r.ownParts(g, p, rule, r.placeOf(p, i))
 			}
 		}
 	}
@@ -76,6 +76,19 @@ func (r *renderer) group(subject intent.SetID, policies []*intent.Policy) *group
 		return nil
 	}
 	return g
+}
+
+// ownParts renders what a rule does not have in common with others.
+func (r *renderer) ownParts(g *group, p *intent.Policy, rule *intent.Rule, at place) {
+	parts := partsOf(rule)
+	if parts == nil {
+		r.rule(g, p, rule, at)
+	}
+	for _, part := range parts {
+		if part.Shared == "" {
+			r.rule(g, p, narrowed(rule, part.Peer), at)
+		}
+	}
 }
 
 // rulesOf returns the rules of p, by their index, by subject, always including the policy's own subject. They are grouped once for each
@@ -290,7 +303,8 @@ func (r *renderer) emptyAddressSet(ref addressSetRef) *nb.Row {
 	name := r.names.AddressSet(ref.set, ref.family)
 	return &nb.Row{
 		Table: nb.TableAddressSet, UUID: r.names.UUID(nb.TableAddressSet, ref.id()), Name: name,
-		Fields: backends.Fields{"name": name, "external_ids": r.setIDs(ref.set)},
+		Fields: backends.Fields{"name": name},
+		Maps:   map[string]map[string]string{nb.ColumnExternalIDs: r.setIDs(ref.set)},
 		Origin: r.title(ref.set),
 	}
 }

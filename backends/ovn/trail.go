@@ -125,8 +125,11 @@ func originsOf(uuid string, all nb.Rows, users map[string][]string, notes noted)
 		}
 		seen[uuid] = true
 		if r.Owner() != "" && (r.Table == nb.TableACL || r.Table == nb.TableLoadBalancer) {
-			found[r.Origin] = true
-			for _, also := range notes[uuid] {
+			also := notes.of(uuid, r.Match())
+			if len(also) == 0 || r.ExternalIDs()[nb.KeyKind] != "" {
+				found[r.Origin] = true
+			}
+			for _, also := range also {
 				found[also] = true
 			}
 		}

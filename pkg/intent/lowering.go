@@ -258,6 +258,6 @@ func samePolicy(a, b *Policy) bool {
 	return a.Tier == b.Tier && a.Priority == b.Priority && a.Subject == b.Subject && a.Log == b.Log && a.CNFs == b.CNFs &&
 		a.Origin == b.Origin && slices.EqualFunc(a.Rules, b.Rules, func(a, b Rule) bool {
 		return a.Path == b.Path && a.Name == b.Name && a.Action == b.Action && a.Subject == b.Subject && a.Peer == b.Peer &&
-			a.Ports.Any == b.Ports.Any && slices.Equal(a.Ports.Ranges, b.Ports.Ranges)
+			a.Ports.Any == b.Ports.Any && slices.Equal(a.Ports.Ranges, b.Ports.Ranges) && slices.Equal(a.Parts, b.Parts)
 	})
 }

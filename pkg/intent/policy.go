@@ -114,6 +114,17 @@ type Rule struct {
 	Subject SetID // narrows the policy's subject, as a named port does; "" keeps it
 	Peer    Peer
 	Ports   Ports
+	// Parts says the same once more, for targets that write what several policies have in common once: the union of their peers is Peer.
+	// Nil says that nothing is in common. Only rules of TierNetworkPolicy that allow, without a log and a Subject, have parts.
+	Parts []Part
+}
+
+// Part is one of several peers of a rule, with the rule's action and ports.
+type Part struct {
+	// Shared is the set of all endpoints that some policy allows exactly this, see SharedSet; "" if it is the policy's subject alone.
+	// A target may use it as the subject in place of the policy's, once for all of these policies.
+	Shared SetID
+	Peer   Peer
 }
 
 // PeerKind is how a rule names the other side. The zero value is no peer.

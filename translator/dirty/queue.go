@@ -12,6 +12,7 @@ type Stage int
 // The stages, in the order in which a snapshot goes through them.
 const (
 	Policies      Stage = iota // policies and nodes to translate
+	Parts                      // policies whose rules to divide into parts
 	Resources                  // SD-WAN resources and service rules to translate
 	Settlement                 // policies to write or to leave out, depending on whether they have subjects
 	LoadBalancers              // Services to translate

@@ -41,6 +41,7 @@ func (t *Table) translatePolicy(np *networkingv1.NetworkPolicy) (*result, []obje
 	p.subject = t.subjectIn(labelcache.Selection{Cluster: t.source.Cluster, Namespace: np.Namespace, Pods: selector})
 	p.subjectValues = valuesIn(&np.Spec.PodSelector)
 	subject := labelcache.NewTerm(p.subject)
+	p.out.subject = subject
 	logging := p.logging()
 	scope, _ := t.source.LabelledScope(np, &p.Faults)
 	for _, d := range p.directions() {
@@ -51,7 +52,7 @@ func (t *Table) translatePolicy(np *networkingv1.NetworkPolicy) (*result, []obje
 		}
 		p.sets.Gate(&p.out.refs, policy.Subject)
 		if readable {
-			policy.Rules = p.translateRules(d)
+			policy.Rules = p.translateRules(d, logging.Allow != intent.SeverityNone)
 		}
 		p.out.policies = append(p.out.policies, policy)
 		p.sets.Isolate(&p.out.refs, d, subject)
@@ -64,8 +65,9 @@ func (t *Table) translatePolicy(np *networkingv1.NetworkPolicy) (*result, []obje
 	return &p.out, p.List
 }
 
-// translateRules translates the rules of a direction until there are none left or the budget is used up.
-func (p *networkPolicy) translateRules(d intent.Direction) []intent.Rule {
+// translateRules translates the rules of a direction until there are none left or the budget is used up. Rules that log are
+// indivisible, since a log line names one policy.
+func (p *networkPolicy) translateRules(d intent.Direction, log bool) []intent.Rule {
 	count := len(p.np.Spec.Ingress)
 	if d == intent.Egress {
 		count = len(p.np.Spec.Egress)
@@ -75,7 +77,14 @@ func (p *networkPolicy) translateRules(d intent.Direction) []intent.Rule {
 	}
 	var rules []intent.Rule
 	for _, r := range rulesOf(p.np, d) {
-		rules = append(rules, p.translateRule(d, r)...)
+		peers, ports := p.parsePeers(r), p.parsePorts(r)
+		if p.account.Err() == nil {
+			like := intent.Rule{Path: r.path, Action: intent.Allow}
+			if !log && ports.numbered() && peers.some() {
+				p.out.divisible = append(p.out.divisible, divisible{policy: len(p.out.policies), rule: len(rules), peers: peers.each()})
+			}
+			rules = append(rules, p.rules(d, like, peers, ports)...)
+		}
 		if p.account.Err() != nil {
 			return nil
 		}
@@ -121,15 +130,6 @@ func rulesOf(np *networkingv1.NetworkPolicy, d intent.Direction) []rule {
 		rules = append(rules, rule{fmt.Sprintf("spec.egress[%d]", i), "to", r.To, r.Ports})
 	}
 	return rules
-}
-
-func (p *networkPolicy) translateRule(d intent.Direction, r rule) []intent.Rule {
-	peers := p.parsePeers(r)
-	ports := p.parsePorts(r)
-	if p.account.Err() != nil {
-		return nil
-	}
-	return p.rules(d, intent.Rule{Path: r.path, Action: intent.Allow}, peers, ports)
 }
 
 func (p *networkPolicy) logging() intent.Logging {

@@ -36,6 +36,9 @@ func (l *peerList) union() *sets.Spec {
 	return &named
 }
 
+// some reports whether the list can match anything.
+func (l *peerList) some() bool { return l.all == nil || !l.all.Empty() }
+
 // parsePeers parses the peers of a rule. An element that cannot be understood is reported and matches nothing.
 func (p *networkPolicy) parsePeers(r rule) peerList {
 	if len(r.peers) == 0 {

@@ -19,6 +19,9 @@ type portList struct {
 	named   []labelcache.PortMatch // in the order of the rule, each once
 }
 
+// numbered reports whether some ports are given by numbers.
+func (l *portList) numbered() bool { return l.numeric.Any || len(l.numeric.Ranges) > 0 }
+
 // parsePorts parses the ports of a rule. No port at all means every protocol and port; an element that cannot be
 // understood is reported and matches nothing.
 func (p *networkPolicy) parsePorts(r rule) portList {

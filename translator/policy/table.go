@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
+	"github.com/netloom/netloom/labelcache"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/translator/budget"
@@ -35,6 +36,8 @@ type Table struct {
 	selecting  map[object.Ref]bool            // policies that depend on which namespaces they select
 	withHost   map[string]map[object.Ref]bool // policies that name a DNS name as peer
 	guards     guards
+	common     sharing // what rules allow, peer by peer
+	rests      sharing // what is left of rules without what is worth sharing of that
 }
 
 // result is what one object became.
@@ -47,6 +50,9 @@ type result struct {
 	hosts    []string // the DNS names that it depends on, each once
 	// namespaces is the selector by which the policies list namespaces; nil if they do not.
 	namespaces labels.Selector
+	subject    labelcache.Term // of a NetworkPolicy
+	divisible  []divisible
+	parts      *parts // nil if no rule is divisible
 }
 
 // guards counts the results that may deny ingress, which a node has to be exempted from.
@@ -68,6 +74,7 @@ func NewTable(
 		withNodes:  map[object.Ref]bool{},
 		selecting:  map[object.Ref]bool{},
 		withHost:   map[string]map[object.Ref]bool{},
+		common:     sharing{}, rests: sharing{},
 	}
 }
 
@@ -179,6 +186,7 @@ func (t *Table) Translate(next *intent.Builder) {
 			}
 		}
 	}
+	t.divideAll()
 }
 
 func (t *Table) translate(ref object.Ref, next *intent.Builder) {
@@ -203,6 +211,7 @@ func (t *Table) translate(ref object.Ref, next *intent.Builder) {
 		t.translated[ref] = now
 	}
 	t.sets.Replace(ref, old.setRefs(), now.setRefs())
+	t.share(ref, old, now)
 	t.guards.count(old, -1)
 	t.guards.count(now, 1)
 	t.follow(ref, old, now)
@@ -293,6 +302,9 @@ func (t *Table) settle(ref object.Ref, next *intent.Builder, was *intent.Snapsho
 	wanted := map[intent.PolicyID]*intent.Policy{}
 	if now != nil {
 		t.sets.Show(&now.refs)
+		if now.parts != nil {
+			t.sets.ShowWith(&now.parts.refs, &now.refs)
+		}
 		if now.refs.Shown() {
 			for _, p := range now.policies {
 				wanted[p.ID] = p
@@ -314,5 +326,5 @@ func (t *Table) settle(ref object.Ref, next *intent.Builder, was *intent.Snapsho
 // Len counts what the table keeps.
 func (t *Table) Len() int {
 	return len(t.objects) + len(t.namespaces) + len(t.translated) + len(t.nodes) + len(t.withNodes) + len(t.selecting) +
-		len(t.withHost)
+		len(t.withHost) + len(t.common) + len(t.rests)
 }

@@ -32,7 +32,7 @@ func (t *Table) translation(kind string, o metav1.Object) translation {
 // have in common.
 func (p *translation) rules(d intent.Direction, like intent.Rule, peers peerList, ports portList) []intent.Rule {
 	var rules []intent.Rule
-	if ports.numeric.Any || len(ports.numeric.Ranges) > 0 {
+	if ports.numbered() {
 		like.Peer, like.Ports = p.peer(peers.all), ports.numeric
 		rules = append(rules, like)
 	}
@@ -66,5 +66,6 @@ func (p *translation) dropRules() {
 	for _, policy := range p.out.policies {
 		policy.Rules = nil
 	}
+	p.out.divisible = nil
 	p.sets.Drop(&p.ruleRefs)
 }

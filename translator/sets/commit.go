@@ -83,7 +83,7 @@ func (t *Table) current(id intent.SetID) *intent.Set {
 	if s == nil || s.numbers || s.shown == 0 {
 		return nil
 	}
-	set := &intent.Set{ID: id, Prefixes: t.prefixes(&s.spec), Hosts: s.spec.Hosts, Within: s.spec.Within, Title: s.spec.title()}
+	set := &intent.Set{ID: id, Prefixes: t.prefixes(&s.spec), Hosts: s.spec.Hosts, Within: s.spec.Within, Title: s.spec.Title()}
 	if ok {
 		set.Members = members{m}
 	}

@@ -13,19 +13,19 @@ type Refs struct {
 	sets     []intent.SetID
 	numbers  []intent.SetID // of sets, those for the numbers of a named port
 	gate     intent.SetID   // the set that has to have a member for snapshots to show the object; if "", it is always shown
-	isolates []isolation
+	subjects []addition
 	shown    bool
 }
 
-// isolation is a term in one of the two sets of isolated endpoints.
-type isolation struct {
-	direction intent.Direction
-	term      labelcache.Term
+// addition is a term in a set that has those of many objects.
+type addition struct {
+	set  intent.SetID
+	term labelcache.Term
 }
 
 // Isolates reports whether the endpoints of some term are isolated in a direction.
 func (r *Refs) Isolates(d intent.Direction) bool {
-	return slices.ContainsFunc(r.isolates, func(i isolation) bool { return i.direction == d })
+	return slices.ContainsFunc(r.subjects, func(a addition) bool { return a.set == intent.IsolatedSet(d) })
 }
 
 // Shown reports whether snapshots show the object.
@@ -34,7 +34,7 @@ func (r *Refs) Shown() bool { return r.shown }
 // Join takes over what other retains. Other retains nothing afterwards.
 func (r *Refs) Join(other *Refs) {
 	r.sets, r.numbers = append(r.sets, other.sets...), append(r.numbers, other.numbers...)
-	r.isolates = append(r.isolates, other.isolates...)
+	r.subjects = append(r.subjects, other.subjects...)
 	*other = Refs{}
 }
 
@@ -65,9 +65,19 @@ func (t *Table) Numbers(r *Refs, spec Spec) []uint16 {
 
 // Isolate has the subjects of a term isolated in a direction.
 func (t *Table) Isolate(r *Refs, d intent.Direction, term labelcache.Term) {
-	term = t.own(term)
-	r.isolates = append(r.isolates, isolation{d, term})
-	t.cache.AddTerm(labelcache.SetID(intent.IsolatedSet(d)), term)
+	t.addSubjects(r, intent.IsolatedSet(d), term)
+}
+
+// Share retains a set that has the subjects of every object that retains it, and adds those of a term. The title is the same for all.
+func (t *Table) Share(r *Refs, id intent.SetID, title string, term labelcache.Term) {
+	r.sets = append(r.sets, t.retain(id, Spec{shared: title, local: t.node != ""}, false))
+	t.addSubjects(r, id, term)
+}
+
+func (t *Table) addSubjects(r *Refs, id intent.SetID, term labelcache.Term) {
+	a := addition{id, t.own(term)}
+	r.subjects = append(r.subjects, a)
+	t.cache.AddTerm(labelcache.SetID(id), a.term)
 }
 
 // Gate has snapshots show the object only while the set has a member, if there is an own node: policies that select no
@@ -114,8 +124,8 @@ func (t *Table) Release() {
 		for _, id := range old.sets {
 			t.release(id)
 		}
-		for _, i := range old.isolates {
-			t.cache.RemoveTerm(labelcache.SetID(intent.IsolatedSet(i.direction)), i.term)
+		for _, a := range old.subjects {
+			t.cache.RemoveTerm(labelcache.SetID(a.set), a.term)
 		}
 	}
 	t.replaced = nil
@@ -126,6 +136,9 @@ func (t *Table) Show(r *Refs) {
 	m, _ := t.view.Set(labelcache.SetID(r.gate))
 	t.show(r, r.gate == "" || m.Len() > 0)
 }
+
+// ShowWith has snapshots show the sets of an object while they show what else it retains.
+func (t *Table) ShowWith(r, other *Refs) { t.show(r, other.shown) }
 
 func (t *Table) show(r *Refs, shown bool) {
 	if r.shown == shown {

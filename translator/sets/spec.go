@@ -18,6 +18,7 @@ type Spec struct {
 	Prefixes []netip.Prefix // canonical
 	Hosts    []string       // DNS names, whose addresses count as prefixes
 	Within   []netip.Prefix // canonical; narrows the terms
+	shared   string         // the title of a set that has the subjects of several objects, which are not in Terms
 	local    bool           // only endpoints on the translator's own node: for subjects, if it has an own node
 	name     intent.SetID   // the result of id, in which case the terms are canonical; "" until named
 }
@@ -30,6 +31,24 @@ func (s Spec) Named() Spec {
 	s = s.canonical()
 	s.name = s.id()
 	return s
+}
+
+// ID returns the ID of the set of a spec.
+func (s Spec) ID() intent.SetID { return s.canonical().id() }
+
+// Union returns what any of several specs has, named. None of them may narrow its terms.
+func Union(list []Spec) Spec {
+	if len(list) == 1 {
+		return list[0]
+	}
+	var all Spec
+	for i := range list {
+		all.Terms = append(all.Terms, list[i].Terms...)
+		all.Prefixes = append(all.Prefixes, list[i].Prefixes...)
+		all.Hosts = append(all.Hosts, list[i].Hosts...)
+	}
+	all.Prefixes = intent.MergePrefixes(all.Prefixes)
+	return all.Named()
 }
 
 // canonical sorts the terms and the names, and drops repeated ones.
@@ -84,9 +103,12 @@ const onThisNode = "on this node"
 // shownParts is how many selectors or prefixes of a set its title names.
 const shownParts = 4
 
-// title returns the display name of the set.
-func (s Spec) title() string {
-	var parts []string
+// Title returns the display name of the set.
+func (s Spec) Title() string {
+	parts := make([]string, 0, 1)
+	if s.shared != "" {
+		parts = append(parts, s.shared)
+	}
 	if len(s.Terms) > 0 {
 		parts = append(parts, joinSome(s.Terms, labelcache.Term.String))
 	}

@@ -10,11 +10,12 @@ import (
 	"github.com/netloom/netloom/pkg/ovsdb"
 )
 
-// How the ACLs that isolate are explained; the direction follows.
+// How the ACLs that isolate and those that stand for several policies are explained; the direction follows.
 const (
 	OriginDeny       = "default deny, "
 	OriginResolution = "address resolution, "
 	OriginHairpin    = "a pod's own service, "
+	OriginShared     = "rules of several policies, "
 )
 
 // Decode decodes a row as the database returns it.

@@ -40,7 +40,7 @@ func ColumnsOf(table string) map[string]ColumnKind {
 			"severity": ColumnOptional, "meter": ColumnOptional, "tier": ColumnInt,
 		}
 	case TableAddressSet:
-		return map[string]ColumnKind{"name": ColumnString, "external_ids": ColumnMap, "addresses": ColumnSet}
+		return map[string]ColumnKind{"name": ColumnString, "external_ids": ColumnPairs, "addresses": ColumnSet}
 	case TableLoadBalancer:
 		return map[string]ColumnKind{
 			"name": ColumnString, "protocol": ColumnOptional, "options": ColumnMap, "external_ids": ColumnMap,

@@ -32,6 +32,7 @@ const (
 
 // The external_ids that our rows carry, and those that lead an ACL or a load balancer back to its source.
 const (
+	KeyPrefix    = "netloom.io/" // of all of them
 	KeyOwner     = "netloom.io/owner"
 	KeyID        = "netloom.io/id"
 	KeyTitle     = "netloom.io/title"

@@ -46,6 +46,9 @@ func (r *Row) Set(column string) []string {
 
 // ExternalIDs returns the external_ids of a row; nil if there are none.
 func (r *Row) ExternalIDs() map[string]string {
+	if ids := r.Maps[ColumnExternalIDs]; ids != nil {
+		return ids
+	}
 	ids, _ := r.Fields[ColumnExternalIDs].(map[string]string)
 	return ids
 }

@@ -1,0 +1,76 @@
+package ovn
+
+import (
+	"maps"
+	"strings"
+
+	"github.com/netloom/netloom/backends/ovn/internal/nb"
+	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
+)
+
+// findSharers checks the objects that only notes about shared groups name. For one that is kept, its shared groups keep their ACLs and all
+// of their ports: which of these are due to the object is not known.
+func (l *lost) findSharers(present map[object.Ref]bool) {
+	for uuid, h := range l.have {
+		set, isNotes := strings.CutPrefix(h.ExternalIDs()[nb.KeyID], notesPrefix)
+		if h.Table != nb.TableAddressSet || !isNotes {
+			continue
+		}
+		stay := sharers{}
+		for origin, paths := range sharersIn(h.ExternalIDs()) {
+			ref, ok := refOfOrigin(origin)
+			if !ok {
+				continue
+			}
+			l.count(ref)
+			if !present[ref] && l.loses(ref) {
+				stay[origin] = paths
+			}
+		}
+		if len(stay) > 0 {
+			l.keepShared(uuid, h, intent.SetID(set), stay)
+		}
+	}
+}
+
+// refOfOrigin returns the object that a note names: [CLUSTER/]KIND/NAMESPACE/NAME.
+func refOfOrigin(origin string) (object.Ref, bool) {
+	parts := strings.Split(origin, "/")
+	const named = 3
+	if len(parts) < named {
+		return object.Ref{}, false
+	}
+	parts = parts[len(parts)-named:]
+	return object.Ref{Kind: parts[0], Namespace: parts[1], Name: parts[2]}, true
+}
+
+// keepShared keeps a shared group with its notes about those who stay.
+func (l *lost) keepShared(uuid string, h *nb.Row, set intent.SetID, stay sharers) {
+	w := l.want[uuid]
+	if w == nil {
+		kept := *h
+		ids := maps.Clone(h.ExternalIDs())
+		for origin := range sharersIn(ids) {
+			delete(ids, origin)
+		}
+		kept.Maps = map[string]map[string]string{nb.ColumnExternalIDs: ids}
+		w = &kept
+		l.want.Put(w)
+	}
+	maps.Copy(w.ExternalIDs(), stay)
+	pg := l.have[l.names.UUID(nb.TablePortGroup, string(set))]
+	if pg == nil {
+		return
+	}
+	if wanted := l.want[pg.UUID]; wanted != nil {
+		wanted.Sets["ports"] = united(wanted.Sets["ports"], pg.Sets["ports"])
+		return
+	}
+	l.want.Put(withSets(pg, map[string][]string{"ports": pg.Sets["ports"], "acls": pg.Sets["acls"]}))
+	for _, acl := range pg.Sets["acls"] {
+		if have := l.have[acl]; have != nil {
+			l.want[acl] = have
+		}
+	}
+}

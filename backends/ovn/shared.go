@@ -1,0 +1,182 @@
+package ovn
+
+import (
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/netloom/netloom/backends/ovn/internal/nb"
+	"github.com/netloom/netloom/pkg/intent"
+)
+
+// What rules of several policies have in common (intent.Part.Shared) has ACLs of its own, in the port group of the set of all their
+// subjects. They are named after no policy, so that one that comes or goes changes the ports and the notes of the group, but no ACL.
+
+// share is what a rule has in common with others.
+type share struct {
+	set       intent.SetID
+	direction intent.Direction
+	rule      *intent.Rule // with the part as its peer
+}
+
+// sharesOf yields what rules of p have in common with others, one by one. A rule that has no match is not shared: it is reported with its
+// policy.
+func sharesOf(p *intent.Policy) iter.Seq[share] {
+	return func(yield func(share) bool) {
+		for i := range p.Rules {
+			for _, part := range partsOf(&p.Rules[i]) {
+				if part.Shared != "" && !yield(share{part.Shared, p.Direction, narrowed(&p.Rules[i], part.Peer)}) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// partsOf returns the parts that a rule is rendered in, nil if it is rendered as a whole.
+func partsOf(rule *intent.Rule) []intent.Part {
+	if inexpressible(rule) != "" {
+		return nil
+	}
+	return rule.Parts
+}
+
+// narrowed returns a rule as it is for one of its parts.
+func narrowed(rule *intent.Rule, peer intent.Peer) *intent.Rule {
+	part := *rule
+	part.Peer, part.Parts = peer, nil
+	return &part
+}
+
+// sharers are the rules for which a shared group stands: their paths, by the origin of the policy.
+type sharers map[string]string
+
+// sharersOf lists the paths of the rules of p in each shared group.
+func sharersOf(p *intent.Policy) map[intent.SetID]string {
+	if p == nil {
+		return nil
+	}
+	paths := map[intent.SetID][]string{}
+	for s := range sharesOf(p) {
+		paths[s.set] = append(paths[s.set], s.rule.Path)
+	}
+	out := make(map[intent.SetID]string, len(paths))
+	for id, list := range paths {
+		slices.Sort(list)
+		out[id] = strings.Join(slices.Compact(list), noteSeparator)
+	}
+	return out
+}
+
+// sharedGroups renders what policies have in common, for those of them that are given.
+func (r *renderer) sharedGroups(policies iter.Seq[*intent.Policy]) map[intent.SetID]*group {
+	found, by := map[intent.SetID]share{}, map[intent.SetID]sharers{}
+	for p := range policies {
+		for s := range sharesOf(p) {
+			found[s.set] = s
+		}
+		for id, paths := range sharersOf(p) {
+			if by[id] == nil {
+				by[id] = sharers{}
+			}
+			by[id][p.Origin.String()] = paths
+		}
+	}
+	out := make(map[intent.SetID]*group, len(found))
+	for id, s := range found {
+		if g := r.sharedGroup(s, by[id]); g != nil {
+			out[id] = g
+		}
+	}
+	return out
+}
+
+// sharedGroup renders the ACLs of a shared group; nil if there are none.
+func (r *renderer) sharedGroup(s share, by sharers) *group {
+	g := newGroup(s.set)
+	g.sharers = by
+	title := nb.OriginShared + s.direction.String()
+	for _, match := range r.matches(g, subjectMatch(s.direction, r.names.PortGroup(s.set)), s.direction, s.rule) {
+		r.add(g, nb.ACL{
+			Direction: s.direction, Priority: priorityAllow, Action: nb.ActionAllow, Match: match, Name: "netloom " + title,
+			IDs: map[string]string{nb.KeyDirection: s.direction.String(), nb.KeyTitle: title}, Origin: title,
+		})
+	}
+	if len(g.acls) == 0 {
+		return nil
+	}
+	return g
+}
+
+// sharerEdit is what a plan changes about the sharers of a group that stays.
+type sharerEdit struct{ put, cut sharers }
+
+// collectShares plans the shared groups of the policies that changed.
+func (p *planner) collectShares() {
+	edits := map[intent.SetID]*sharerEdit{}
+	edit := func(id intent.SetID) *sharerEdit {
+		if edits[id] == nil {
+			edits[id] = &sharerEdit{sharers{}, sharers{}}
+		}
+		return edits[id]
+	}
+	found := map[intent.SetID]share{}
+	for id := range p.changed {
+		was, is := p.m.policies[id], p.r.want.Policy(id)
+		before, after := sharersOf(was), sharersOf(is)
+		for set, paths := range before {
+			if after[set] != paths || was.Origin != is.Origin {
+				edit(set).cut[was.Origin.String()] = paths
+			}
+		}
+		for set, paths := range after {
+			if before[set] != paths || was.Origin != is.Origin {
+				edit(set).put[is.Origin.String()] = paths
+			}
+		}
+		if is != nil {
+			for s := range sharesOf(is) {
+				found[s.set] = s
+			}
+		}
+	}
+	for id, e := range edits {
+		old := p.m.groups[id]
+		switch {
+		case old == nil:
+			if s, some := found[id]; some {
+				p.groups[id] = p.r.sharedGroup(s, e.put)
+			}
+		case e.leaves(old.sharers) == 0:
+			p.groups[id] = nil
+		default:
+			p.sharers[id] = e
+			p.ops = append(p.ops, nb.Mutate(p.r.bareNotes(id), nb.ColumnExternalIDs, map[string]string(e.put), map[string]string(e.cut)))
+		}
+	}
+}
+
+// leaves counts the sharers after an edit.
+func (e *sharerEdit) leaves(have sharers) int {
+	n := len(have)
+	for origin := range e.put {
+		if _, had := have[origin]; !had {
+			n++
+		}
+	}
+	for origin := range e.cut {
+		if _, put := e.put[origin]; !put {
+			n--
+		}
+	}
+	return n
+}
+
+// apply changes the sharers of a group.
+func (e *sharerEdit) apply(have sharers) {
+	for origin := range e.cut {
+		delete(have, origin)
+	}
+	maps.Copy(have, e.put)
+}
