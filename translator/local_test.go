@@ -73,6 +73,13 @@ func requireSubjectsAreLocal(t *testing.T, s *intent.Snapshot, node string) {
 		needed[p.Subject] = true
 		for _, r := range p.Rules {
 			needed[r.Peer.Set] = true
+			for _, part := range r.Parts {
+				needed[part.Peer.Set] = true
+				if part.Shared != "" {
+					subject(part.Shared)
+					needed[part.Shared] = true
+				}
+			}
 			if r.Subject != "" {
 				subject(r.Subject)
 				needed[r.Subject] = true

@@ -52,6 +52,21 @@ func TestExpectations(t *testing.T) {
 	}
 }
 
+// TestExpectationsOfNotes follows what a database reports while netloom adds a note, and while it takes its mark away.
+func TestExpectationsOfNotes(t *testing.T) {
+	set := &nb.Row{Table: nb.TableAddressSet, UUID: "s", Name: "s"}
+	deleted := &ovsdb.RowChange{Event: ovsdb.RowDeleted, Table: nb.TableAddressSet, UUID: "s"}
+	none := func(string) bool { return false }
+	expected := func(put, cut map[string]string) *expectation {
+		return expect(nb.NewNamer("a"), []*nb.Op{nb.Mutate(set, nb.ColumnExternalIDs, put, cut)}, &reports{})["s"]
+	}
+	note := map[string]string{"NetworkPolicy/shop/a": "spec.ingress[0]"}
+	require.False(t, expected(note, nil).explains(none, deleted), "the row is needed")
+	require.Equal(t, short, expected(note, nil).outcome(none), "nothing was reported")
+	require.Equal(t, short, expected(nil, note).outcome(none))
+	require.True(t, expected(nil, map[string]string{nb.KeyOwner: "a"}).explains(none, deleted), "it may be deleted by others now")
+}
+
 // TestReportsOfCreatedRows follows what a database reports after netloom has created a set, and what of it is kept until the plan is
 // applied.
 func TestReportsOfCreatedRows(t *testing.T) {

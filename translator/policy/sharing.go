@@ -2,19 +2,16 @@ package policy
 
 import (
 	"cmp"
-	"math"
 	"slices"
 
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
 )
 
-// worthSharing is the weight from which what rules have in common is worth rows of its own: it then stands for two rules. A rule with n
-// peers weighs 1/n for each, so what is shared is at most half as many as the rules that have it, and a rule keeps what is not.
-const (
-	oneRule      = math.MaxUint32
-	worthSharing = 2 * oneRule
-)
+// oneRule is the weight of a rule. With n peers it weighs 1/n for each. What rules have in common is worth rows of its own if it weighs
+// more than one rule: if more than n rules with n peers have it. So fewer rows are shared than there are rules, and a rule whose peers are
+// all shared has none of its own.
+const oneRule = 1 << 32
 
 // use is something that one rule allows to its subject.
 type use struct {
@@ -40,14 +37,14 @@ type sharing map[intent.SetID]*common
 
 // common is what some rules allow.
 type common struct {
-	users  []user // in order, each once
+	users  []user // by subject, each once
 	weight uint64
 }
 
-// worth reports whether it is worth rows of its own.
+// worth reports whether it is worth rows of its own: it weighs enough, and not for one subject alone.
 func (s sharing) worth(what intent.SetID) bool {
 	c := s[what]
-	return c != nil && c.weight >= worthSharing
+	return c != nil && c.weight > oneRule && c.users[0].subject != c.users[len(c.users)-1].subject
 }
 
 // replace replaces the uses of a policy, and calls changed for each policy with a use that is now worth rows, or is no longer.
@@ -112,5 +109,5 @@ func (c *common) counts(i int, u user) bool {
 	return i > 0 && c.users[i-1].use == u.use || i < len(c.users) && c.users[i].use == u.use
 }
 
-// weight is rounded up, so that n rules with n peers weigh at least one, in whatever order they are added.
-func (u use) weight() uint64 { return (oneRule + uint64(u.among) - 1) / uint64(u.among) } //nolint:gosec // a rule has some peers
+// weight is rounded down, so that n rules with n peers weigh at most one.
+func (u use) weight() uint64 { return oneRule / uint64(u.among) } //nolint:gosec // a rule has some peers

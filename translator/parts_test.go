@@ -1,0 +1,224 @@
+package translator_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
+	"github.com/netloom/netloom/test/growth"
+	"github.com/netloom/netloom/test/policygen"
+	"github.com/netloom/netloom/translator"
+)
+
+// from is a policy that lets pods of some apps reach an app.
+func from(to string, apps ...string) string {
+	var peers []string
+	for _, app := range apps {
+		peers = append(peers, fmt.Sprintf("{podSelector: {matchLabels: {app: %s}}}", app))
+	}
+	return fmt.Sprintf("{podSelector: {matchLabels: {app: %s}}, ingress: [{from: [%s]}]}", to, strings.Join(peers, ", "))
+}
+
+// partsIn describes the parts of the only rule of a policy: the titles of the peers, with a star if they are shared.
+func partsIn(t *testing.T, s *intent.Snapshot, name string) []string {
+	t.Helper()
+	p := s.Policy(intent.PolicyID("NetworkPolicy/shop/" + name + "/ingress"))
+	require.NotNil(t, p, name)
+	var out []string
+	for _, part := range p.Rules[0].Parts {
+		title := "any"
+		if part.Peer.Kind == intent.PeerSet {
+			title = strings.TrimSuffix(strings.TrimPrefix(s.Set(part.Peer.Set).Title, "pods app="), " in namespace shop")
+		}
+		if part.Shared != "" {
+			title += "*"
+		}
+		out = append(out, title)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// TestRulesHavePartsInCommon gives policies rules one after the other.
+func TestRulesHavePartsInCommon(t *testing.T) {
+	tr, _ := start(t)
+	for i, step := range []struct {
+		policy, spec string // an empty spec removes it
+		want         map[string][]string
+	}{
+		{"a", from("a", "web"), map[string][]string{"a": nil}},
+		{"b", from("b", "web"), map[string][]string{"a": {"web*"}, "b": {"web*"}}},
+		{"b-again", from("b", "web"), map[string][]string{"a": {"web*"}, "b-again": {"web*"}}},
+		{"a", "", map[string][]string{"b": nil, "b-again": nil}}, // equal policies share what they have as it is
+		{"b-again", "", map[string][]string{"b": nil}},
+		{"c", from("c", "web", "ops"), map[string][]string{"b": {"web*"}, "c": {"ops", "web*"}}},
+		{"d", from("d", "ops", "lab"), map[string][]string{"c": {"ops", "web*"}, "d": nil}}, // ops is as much as one rule, not more
+		{"e", from("e", "ops", "lab"), map[string][]string{"c": {"ops*", "web*"}, "d": {"lab*", "ops*"}, "e": {"lab*", "ops*"}}},
+		{"c", "", map[string][]string{"b": nil, "d": {"lab in namespace shop, pods app=ops*"}}},
+		{"d", "", map[string][]string{"e": nil}},
+		{"b", "", nil},
+		{"f", from("f", "web", "ops"), map[string][]string{"f": nil}},
+		{"g", from("g", "web", "lab"), map[string][]string{"f": nil, "g": nil}},
+		{"f-again", from("f", "web", "ops"), map[string][]string{"f": nil, "g": nil}}, // counts no more than f alone
+		{"any", "{podSelector: {matchLabels: {app: a}}, ingress: [{}]}", map[string][]string{"any": nil}},
+		{"any-2", "{podSelector: {matchLabels: {app: b}}, ingress: [{}]}", map[string][]string{"any": {"any*"}, "any-2": {"any*"}}},
+	} {
+		if step.spec == "" {
+			tr.Remove(object.KindNetworkPolicy, "shop", step.policy)
+		} else {
+			put(t, tr, newPolicy(t, step.policy, step.spec))
+		}
+		s := tr.Snapshot()
+		for name, want := range step.want {
+			require.Equal(t, want, partsIn(t, s, name), "step %d, policy %s", i, name)
+		}
+		requireSound(t, s)
+	}
+}
+
+// TestLoggedRulesHaveNoParts has two policies with an equal rule, of which one logs what it allows.
+func TestLoggedRulesHaveNoParts(t *testing.T) {
+	logged := newPolicy(t, "b", from("b", "web"))
+	logged.Annotations = map[string]string{"k8s.ovn.org/acl-logging": `{"allow": "info"}`}
+	tr, s := start(t, newPolicy(t, "a", from("a", "web")), logged)
+	require.Equal(t, intent.SeverityInfo, s.Policy("NetworkPolicy/shop/b/ingress").Log.Allow)
+	require.Empty(t, partsIn(t, s, "a"))
+	require.Empty(t, partsIn(t, s, "b"))
+	put(t, tr, newPolicy(t, "b", from("b", "web")))
+	require.Equal(t, []string{"web*"}, partsIn(t, tr.Snapshot(), "a"))
+}
+
+// requireSound checks what parts claim: together they are the rule's peer, and the shared set has the subjects of exactly those who have
+// the part.
+func requireSound(t *testing.T, s *intent.Snapshot) {
+	t.Helper()
+	subjects, sharers := map[intent.SetID]map[object.Key]bool{}, map[intent.SetID]map[intent.SetID]bool{}
+	for p := range s.Policies() {
+		for i := range p.Rules {
+			r := &p.Rules[i]
+			if len(r.Parts) == 0 {
+				continue
+			}
+			require.Equal(t, contentOf(s, []intent.Part{{Peer: r.Peer}}), contentOf(s, r.Parts), "%s %s", p.ID, r.Path)
+			for _, part := range r.Parts {
+				if part.Shared == "" {
+					continue
+				}
+				require.Equal(t, intent.SharedSet(p.Direction, part.Peer, r.Ports), part.Shared)
+				if subjects[part.Shared] == nil {
+					subjects[part.Shared], sharers[part.Shared] = map[object.Key]bool{}, map[intent.SetID]bool{}
+				}
+				sharers[part.Shared][p.Subject] = true
+				for e := range s.Set(p.Subject).Members.All() {
+					subjects[part.Shared][e.Key] = true
+				}
+			}
+		}
+	}
+	for set := range s.Sets() {
+		if strings.HasPrefix(string(set.ID), "shared/") {
+			require.Contains(t, subjects, set.ID, "nobody needs it")
+		}
+	}
+	for id, want := range subjects {
+		require.GreaterOrEqual(t, len(sharers[id]), 2, "%s is not shared", id)
+		got := map[object.Key]bool{}
+		for e := range s.Set(id).Members.All() {
+			got[e.Key] = true
+		}
+		require.Equal(t, want, got, id)
+	}
+}
+
+// contentOf lists the addresses and prefixes of peers; nil is any.
+func contentOf(s *intent.Snapshot, parts []intent.Part) []string {
+	var addrs, prefixes []string
+	var all []netip.Prefix
+	for _, part := range parts {
+		if part.Peer.Kind == intent.PeerAny {
+			return nil
+		}
+		set := s.Set(part.Peer.Set)
+		for _, a := range set.Addrs() {
+			addrs = append(addrs, a.String())
+		}
+		all = append(all, set.Prefixes...)
+	}
+	for _, p := range intent.MergePrefixes(all) {
+		prefixes = append(prefixes, p.String())
+	}
+	slices.Sort(addrs)
+	return append(slices.Compact(addrs), prefixes...)
+}
+
+// TestPartsDoNotDependOnHistory adds and removes the policies of random clusters, and compares the parts with those of a translator that
+// gets all of them at once.
+func TestPartsDoNotDependOnHistory(t *testing.T) {
+	t.Logf("repeat with -translator.seed=%d", *seedFlag)
+	shared := 0
+	for i := range uint64(12) {
+		rng := rand.New(rand.NewPCG(*seedFlag, i))
+		c := policygen.Generate(*seedFlag+i, policygen.Size{Policies: 24, Namespaces: 2})
+		var rest []any
+		for _, ns := range c.Namespaces {
+			rest = append(rest, ns)
+		}
+		for _, p := range c.Pods {
+			rest = append(rest, p)
+		}
+		tr, _ := start(t, rest...)
+		there := map[int]bool{}
+		for range 12 {
+			for range 1 + rng.IntN(6) {
+				n := rng.IntN(len(c.Policies))
+				if there[n] = !there[n]; there[n] {
+					put(t, tr, c.Policies[n])
+				} else {
+					tr.Remove(object.KindNetworkPolicy, c.Policies[n].Namespace, c.Policies[n].Name)
+				}
+			}
+			s := tr.Snapshot()
+			requireSound(t, s)
+			fresh := translator.New(translator.Options{})
+			put(t, fresh, rest...)
+			for n, is := range there {
+				if is {
+					put(t, fresh, c.Policies[n])
+				}
+			}
+			for want := range fresh.Snapshot().Policies() {
+				got := s.Policy(want.ID)
+				require.NotNil(t, got, want.ID)
+				require.Equal(t, want.Rules, got.Rules, want.ID)
+				for j := range got.Rules {
+					shared += len(got.Rules[j].Parts)
+				}
+			}
+		}
+	}
+	require.Greater(t, shared, 100, "too few rules have parts")
+}
+
+// TestSharingGrowsWithThePolicies gives many policies a rule in common, and then lets two come and go.
+func TestSharingGrowsWithThePolicies(t *testing.T) {
+	growth.NearlyLinear(t, 300, func(n int) func() {
+		tr, _ := start(t)
+		return func() {
+			for i := range n {
+				put(t, tr, newPolicy(t, fmt.Sprint("p", i), from(fmt.Sprint("app", i), "web", "ops")))
+			}
+			tr.Snapshot()
+			for i := range n {
+				tr.Remove(object.KindNetworkPolicy, "shop", fmt.Sprint("p", i))
+			}
+			tr.Snapshot()
+		}
+	})
+}
