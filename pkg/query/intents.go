@@ -51,12 +51,19 @@ type LoggingIntent struct {
 
 // RuleIntent is a rule of a policy. Their order matters in the tiers admin and baseline.
 type RuleIntent struct {
-	Path    string   `json:"path"` // its path in the object
-	Name    string   `json:"name,omitempty"`
-	Action  string   `json:"action"`
-	Subject string   `json:"subject,omitempty"` // ID of a set that narrows the policy's subject
-	Peer    string   `json:"peer"`              // ID of a set, any or none
-	Ports   []string `json:"ports"`
+	Path    string       `json:"path"` // its path in the object
+	Name    string       `json:"name,omitempty"`
+	Action  string       `json:"action"`
+	Subject string       `json:"subject,omitempty"` // ID of a set that narrows the policy's subject
+	Peer    string       `json:"peer"`              // ID of a set, any or none
+	Ports   []string     `json:"ports"`
+	Parts   []PartIntent `json:"parts,omitempty"` // the same once more, with what several policies have in common
+}
+
+// PartIntent is one of several peers of a rule.
+type PartIntent struct {
+	Peer   string `json:"peer"`             // ID of a set, or any
+	Shared string `json:"shared,omitempty"` // ID of the set of all pods that some policy allows exactly this
 }
 
 // BalancerIntent is the intent of one Service.
@@ -156,10 +163,14 @@ func policyIntent(p *intent.Policy) PolicyIntent {
 	}
 	for i := range p.Rules {
 		r := &p.Rules[i]
-		d.Rules = append(d.Rules, RuleIntent{
+		rule := RuleIntent{
 			Path: r.Path, Name: r.Name, Action: r.Action.String(), Subject: string(r.Subject), Peer: peerText(r.Peer),
 			Ports: r.Ports.Strings(),
-		})
+		}
+		for _, part := range r.Parts {
+			rule.Parts = append(rule.Parts, PartIntent{Peer: peerText(part.Peer), Shared: string(part.Shared)})
+		}
+		d.Rules = append(d.Rules, rule)
 	}
 	return d
 }
