@@ -17,7 +17,7 @@ func (t *Translator) Snapshot() *intent.Snapshot {
 		t.policies.Translate(next)
 		t.sdwan.Translate(next)
 		changes = append(changes, t.sets.Commit()...)
-		if t.dirty.Len(dirty.Policies, dirty.Resources) == 0 {
+		if t.dirty.Len(dirty.Policies, dirty.Parts, dirty.Resources) == 0 {
 			break
 		}
 	}

@@ -13,7 +13,7 @@ func (w *World) commonRules(d intent.Direction, i int) []intent.Rule {
 	var out []intent.Rule
 	for _, p := range w.policies {
 		for _, r := range p.Rules {
-			if p.Direction != d || r.Subject != "" || w.common.IntN(4) > 0 {
+			if p.Tier != intent.TierNetworkPolicy || p.Direction != d || r.Action != intent.Allow || r.Subject != "" || w.common.IntN(4) > 0 {
 				continue
 			}
 			r.Path = fmt.Sprintf("spec.%s[%d]", d, i+len(out))

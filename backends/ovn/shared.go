@@ -1,6 +1,7 @@
 package ovn
 
 import (
+	"fmt"
 	"iter"
 	"maps"
 	"slices"
@@ -52,6 +53,19 @@ func narrowed(rule *intent.Rule, peer intent.Peer) *intent.Rule {
 // sharers are the rules for which a shared group stands: their paths, by the origin of the policy.
 type sharers map[string]string
 
+// shownSharers is how many policies are named where a shared ACL is shown.
+const shownSharers = 4
+
+// some names the first few policies.
+func (s sharers) some() string {
+	names := slices.Sorted(maps.Keys(s))
+	text := strings.Join(names[:min(len(names), shownSharers)], ", ")
+	if more := len(names) - shownSharers; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
 // sharersOf lists the paths of the rules of p in each shared group.
 func sharersOf(p *intent.Policy) map[intent.SetID]string {
 	if p == nil {
@@ -97,10 +111,14 @@ func (r *renderer) sharedGroup(s share, by sharers) *group {
 	g := newGroup(s.set)
 	g.sharers = by
 	title := nb.OriginShared + s.direction.String()
+	origin := title
+	if len(by) > 0 {
+		origin += ": " + by.some()
+	}
 	for _, match := range r.matches(g, subjectMatch(s.direction, r.names.PortGroup(s.set)), s.direction, s.rule) {
 		r.add(g, nb.ACL{
 			Direction: s.direction, Priority: priorityAllow, Action: nb.ActionAllow, Match: match, Name: "netloom " + title,
-			IDs: map[string]string{nb.KeyDirection: s.direction.String(), nb.KeyTitle: title}, Origin: title,
+			IDs: map[string]string{nb.KeyDirection: s.direction.String(), nb.KeyTitle: title}, Origin: origin,
 		})
 	}
 	if len(g.acls) == 0 {

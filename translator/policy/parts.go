@@ -27,7 +27,8 @@ type division struct {
 // parts is how the rules of a result are divided.
 type parts struct {
 	refs  sets.Refs
-	rests []use
+	uses  []use // of peers, that count
+	rests []use // of what is left of lists
 }
 
 // each returns the peers as the sets of a divisible rule; nil means any.
@@ -50,9 +51,6 @@ func peerOf(s *sets.Spec) intent.Peer { return intent.Peer{Kind: intent.PeerSet,
 
 // uses lists what the divisible rules allow, peer by peer.
 func (r *result) uses() []use {
-	if r == nil {
-		return nil
-	}
 	var out []use
 	for i := range r.divisible {
 		d := &r.divisible[i]
@@ -70,19 +68,19 @@ func (r *result) uses() []use {
 	return out
 }
 
-// share replaces what an object has in common with others. Its rules are divided later, as are those of others that are affected.
+// share has the rules of an object divided that replaces old. If it has none, nothing is in common with it any more.
 func (t *Table) share(ref object.Ref, old, now *result) {
-	t.common.replace(ref, old.uses(), now.uses(), t.divideAgain)
 	was := &parts{}
 	if old != nil && old.parts != nil {
 		was = old.parts
 		t.sets.Replace(ref, &was.refs, nil)
 	}
 	if now != nil && len(now.divisible) > 0 {
-		now.parts = &parts{rests: was.rests}
+		now.parts = &parts{uses: was.uses, rests: was.rests}
 		t.divideAgain(ref)
 		return
 	}
+	t.common.replace(ref, was.uses, nil, t.divideAgain)
 	t.rests.replace(ref, was.rests, nil, t.divideAgain)
 }
 
@@ -94,19 +92,39 @@ func (t *Table) divideAll() {
 	for t.dirty.Len(dirty.Parts) > 0 {
 		for _, ref := range t.dirty.Take(dirty.Parts, object.Ref.Compare) {
 			if r := t.translated[ref]; r != nil && r.parts != nil {
+				t.divideAgain(ref)
+				t.count(ref, r)
+			}
+		}
+		for _, ref := range t.dirty.Take(dirty.Parts, object.Ref.Compare) {
+			if r := t.translated[ref]; r != nil && r.parts != nil {
 				t.divide(ref, r)
 			}
 		}
 	}
 }
 
+// count counts what an object has in common with others while snapshots show it: what concerns no pod of the own node is not worth
+// sharing there.
+func (t *Table) count(ref object.Ref, r *result) {
+	var now []use
+	if t.sets.Shows(&r.refs) {
+		now = r.uses()
+	}
+	t.common.replace(ref, r.parts.uses, now, t.divideAgain)
+	r.parts.uses = now
+}
+
 // divide divides the rules of one object. Its policies are replaced, as a snapshot may have them.
 func (t *Table) divide(ref object.Ref, r *result) {
-	now := &parts{}
+	now := &parts{uses: r.parts.uses}
 	divisions := make([]division, len(r.divisible))
 	for i := range r.divisible {
 		d := &r.divisible[i]
 		divisions[i] = t.division(r.policies[d.policy], d)
+		if len(now.uses) == 0 {
+			continue
+		}
 		for j := range divisions[i].rest {
 			policy := r.policies[d.policy]
 			now.rests = append(now.rests, use{restOf(policy, d, &divisions[i].rest[j]), policy.Subject, 1})

@@ -20,6 +20,7 @@ func (t *Table) Commit() []labelcache.Change {
 		c := &changes[i]
 		for ref := range t.gated[intent.SetID(c.ID)] {
 			t.dirty.Add(dirty.Settlement, ref)
+			t.dirty.Add(dirty.Parts, ref)
 		}
 		if !c.Numbers && (!c.Created || len(view.Numbers(c.ID)) == 0) {
 			continue

@@ -133,8 +133,13 @@ func (t *Table) Release() {
 
 // Show has snapshots show the sets of an object, unless its gate has no member.
 func (t *Table) Show(r *Refs) {
+	t.show(r, t.Shows(r))
+}
+
+// Shows reports whether the gate of an object has a member, or it has none.
+func (t *Table) Shows(r *Refs) bool {
 	m, _ := t.view.Set(labelcache.SetID(r.gate))
-	t.show(r, r.gate == "" || m.Len() > 0)
+	return r.gate == "" || m.Len() > 0
 }
 
 // ShowWith has snapshots show the sets of an object while they show what else it retains.
