@@ -169,10 +169,10 @@ func TestReviewsAreFedByTheSourceOfTheDaemon(t *testing.T) {
 		_, body := r.get("/readyz")
 		return !strings.Contains(body, "have not been listed") && !strings.Contains(body, "the source has not synced")
 	})
-	watches := api.Watches()
 	for _, plural := range []string{"clusterroles", "deployments", "firewallzones", "networkpolicies", "pods", "rolebindings"} {
-		require.Contains(t, watches, plural)
+		r.await("a watch of "+plural, func() bool { return api.Watches()[plural] > 0 })
 	}
+	watches := api.Watches()
 	for plural, n := range watches {
 		require.Equal(t, 1, n, plural)
 	}

@@ -31,12 +31,12 @@ func IsolatedSet(d Direction) SetID {
 // SharedSet returns the set of all endpoints that policies of TierNetworkPolicy allow traffic in direction d with peer on ports, if
 // several policies have such a rule. It is a function of what they allow, not of the policies.
 func SharedSet(d Direction, peer Peer, ports Ports) SetID {
-	h := sha256.New()
-	fmt.Fprintf(h, "%d %d %s %t", d, peer.Kind, peer.Set, ports.Any)
+	text := fmt.Appendf(nil, "%d %d %s %t", d, peer.Kind, peer.Set, ports.Any)
 	for _, r := range ports.Ranges {
-		fmt.Fprintf(h, " %d %d %d", r.Protocol, r.First, r.Last)
+		text = fmt.Appendf(text, " %d %d %d", r.Protocol, r.First, r.Last)
 	}
-	return SetID("shared/" + hex.EncodeToString(h.Sum(nil)[:16]))
+	sum := sha256.Sum256(text)
+	return SetID("shared/" + hex.EncodeToString(sum[:16]))
 }
 
 // Set is a group of endpoints and prefixes that policies name as subject or peer.

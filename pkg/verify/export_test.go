@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/ovsdb/nbtrace"
 )
 
 // Covers reports whether a finding is about a protocol and port, such as tcp/80.
@@ -16,3 +17,6 @@ func Covers(f *Finding, probe string) bool {
 	}
 	return false
 }
+
+// OriginOf names the objects that an ACL was written for.
+func OriginOf(rows *nbtrace.Rows, acl *nbtrace.ACL) string { return newOrigins(rows).of(acl) }

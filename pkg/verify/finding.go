@@ -73,7 +73,7 @@ type Decision struct {
 	Priority int    `json:"priority"`
 	Action   string `json:"action,omitempty"`
 	Match    string `json:"match,omitempty"`
-	Origin   string `json:"origin,omitempty"` // the object that the row was written for, as Kind/namespace/name
+	Origin   string `json:"origin,omitempty"` // the object that the row was written for, as Kind/namespace/name, or the first few of several
 }
 
 // pair is two groups with what policies and rows say about connections from one to the other, by direction. A direction

@@ -1,6 +1,8 @@
 package verify
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/netloom/netloom/pkg/ovsdb/nbtrace"
@@ -10,10 +12,11 @@ import (
 type origins struct {
 	groups map[string]*nbtrace.PortGroup
 	ofACL  map[string]*nbtrace.PortGroup // the first group that has it
+	notes  map[string]string             // of netloom, about the ACLs of a group that several policies share, by the ID of the group
 }
 
 func newOrigins(rows *nbtrace.Rows) *origins {
-	o := &origins{groups: map[string]*nbtrace.PortGroup{}, ofACL: map[string]*nbtrace.PortGroup{}}
+	o := &origins{groups: map[string]*nbtrace.PortGroup{}, ofACL: map[string]*nbtrace.PortGroup{}, notes: map[string]string{}}
 	for i := range rows.PortGroups {
 		g := &rows.PortGroups[i]
 		o.groups[g.Name] = g
@@ -23,10 +26,35 @@ func newOrigins(rows *nbtrace.Rows) *origins {
 			}
 		}
 	}
+	for i := range rows.AddressSets {
+		ids := rows.AddressSets[i].ExternalIDs
+		if group, isNotes := strings.CutPrefix(ids["netloom.io/id"], "notes/"); isNotes {
+			o.notes[group] = sharers(ids)
+		}
+	}
 	return o
 }
 
-// of names the object of an ACL, as Kind/namespace/name; "" if the row does not say.
+// shownSharers is how many of the policies that share an ACL are named.
+const shownSharers = 3
+
+// sharers names the policies that a note is about.
+func sharers(ids map[string]string) string {
+	var names []string
+	for key := range ids {
+		if strings.Contains(key, "/") && !strings.HasPrefix(key, "netloom.io/") {
+			names = append(names, key)
+		}
+	}
+	slices.Sort(names)
+	text := strings.Join(names[:min(len(names), shownSharers)], ", ")
+	if more := len(names) - shownSharers; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
+// of names the object of an ACL, as Kind/namespace/name, or several of them; "" if the row does not say.
 func (o *origins) of(acl *nbtrace.ACL) string {
 	if s := originIn(acl.ExternalIDs); s != "" {
 		return s
@@ -35,6 +63,9 @@ func (o *origins) of(acl *nbtrace.ACL) string {
 		return originIn(g.ExternalIDs)
 	}
 	if g := o.ofACL[acl.UUID]; g != nil {
+		if by := o.notes[g.ExternalIDs["netloom.io/id"]]; by != "" {
+			return by
+		}
 		return originIn(g.ExternalIDs)
 	}
 	return ""

@@ -97,9 +97,9 @@ func policyTables(rows *Rows) []table {
 				ExternalIDs: ovsdb.StringMap(r["external_ids"]),
 			})
 		}},
-		{name: "Address_Set", columns: []string{"name", "addresses"}, take: func(r libovsdb.Row) {
+		{name: "Address_Set", columns: []string{"name", "addresses", "external_ids"}, take: func(r libovsdb.Row) {
 			rows.AddressSets = append(rows.AddressSets, AddressSet{
-				Name: ovsdb.String(r["name"]), Addresses: ovsdb.Strings(r["addresses"]),
+				Name: ovsdb.String(r["name"]), Addresses: ovsdb.Strings(r["addresses"]), ExternalIDs: ovsdb.StringMap(r["external_ids"]),
 			})
 		}},
 		{

@@ -43,8 +43,9 @@ type PortGroup struct {
 
 // AddressSet is a row of the Address_Set table.
 type AddressSet struct {
-	Name      string
-	Addresses []string // addresses and prefixes of either family
+	Name        string
+	Addresses   []string // addresses and prefixes of either family
+	ExternalIDs map[string]string
 }
 
 // Switch is a row of the Logical_Switch table.
