@@ -208,7 +208,7 @@ func TestPartsDoNotDependOnHistory(t *testing.T) {
 
 // TestSharingGrowsWithThePolicies gives many policies a rule in common, and then lets two come and go.
 func TestSharingGrowsWithThePolicies(t *testing.T) {
-	growth.NearlyLinear(t, 300, func(n int) func() {
+	growth.NearlyLinear(t, 600, func(n int) func() {
 		tr, _ := start(t)
 		return func() {
 			for i := range n {

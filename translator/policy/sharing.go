@@ -1,8 +1,9 @@
 package policy
 
 import (
-	"cmp"
-	"slices"
+	"fmt"
+
+	iradix "github.com/hashicorp/go-immutable-radix/v2"
 
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
@@ -27,9 +28,13 @@ type user struct {
 	policy object.Ref
 }
 
-func (u user) compare(o user) int {
-	return cmp.Or(cmp.Compare(u.subject, o.subject), cmp.Compare(u.among, o.among), u.policy.Compare(o.policy))
+// key orders users by subject, and those of a subject by how many peers their rules have.
+func (u user) key() []byte {
+	return fmt.Appendf(u.use.key(), "%s\x00%s\x00%s", u.policy.Kind, u.policy.Namespace, u.policy.Name)
 }
+
+// key is the beginning of the keys of all users with the same use.
+func (u use) key() []byte { return fmt.Appendf(nil, "%s\x00%d\x00", u.subject, u.among) }
 
 // sharing counts what rules have in common. Rules of the same subject with as many peers count once: equal policies share everything
 // already.
@@ -37,14 +42,19 @@ type sharing map[intent.SetID]*common
 
 // common is what some rules allow.
 type common struct {
-	users  []user // by subject, each once
+	users  *iradix.Tree[user] // by key
 	weight uint64
 }
 
 // worth reports whether it is worth rows of its own: it weighs enough, and not for one subject alone.
 func (s sharing) worth(what intent.SetID) bool {
 	c := s[what]
-	return c != nil && c.weight > oneRule && c.users[0].subject != c.users[len(c.users)-1].subject
+	if c == nil || c.weight <= oneRule {
+		return false
+	}
+	_, first, _ := c.users.Root().Minimum()
+	_, last, _ := c.users.Root().Maximum()
+	return first.subject != last.subject
 }
 
 // replace replaces the uses of a policy, and calls changed for each policy with a use that is now worth rows, or is no longer.
@@ -63,9 +73,10 @@ func (s sharing) replace(policy object.Ref, old, now []use, changed func(object.
 	}
 	for what, before := range was {
 		if c := s[what]; c != nil && before != s.worth(what) {
-			for _, u := range c.users {
+			c.users.Root().Walk(func(_ []byte, u user) bool {
 				changed(u.policy)
-			}
+				return false
+			})
 		}
 	}
 }
@@ -73,17 +84,14 @@ func (s sharing) replace(policy object.Ref, old, now []use, changed func(object.
 func (s sharing) add(u user) {
 	c := s[u.what]
 	if c == nil {
-		c = &common{}
+		c = &common{users: iradix.New[user]()}
 		s[u.what] = c
 	}
-	i, found := slices.BinarySearchFunc(c.users, u, user.compare)
-	if found {
-		return
-	}
-	if !c.counts(i, u) {
+	counts := !c.has(u.use)
+	c.users, _, _ = c.users.Insert(u.key(), u)
+	if counts {
 		c.weight += u.weight()
 	}
-	c.users = slices.Insert(c.users, i, u)
 }
 
 func (s sharing) remove(u user) {
@@ -91,22 +99,24 @@ func (s sharing) remove(u user) {
 	if c == nil {
 		return
 	}
-	i, found := slices.BinarySearchFunc(c.users, u, user.compare)
-	if !found {
+	users, _, had := c.users.Delete(u.key())
+	if !had {
 		return
 	}
-	c.users = slices.Delete(c.users, i, i+1)
-	if !c.counts(i, u) {
+	if c.users = users; !c.has(u.use) {
 		c.weight -= u.weight()
 	}
-	if len(c.users) == 0 {
+	if users.Len() == 0 {
 		delete(s, u.what)
 	}
 }
 
-// counts reports whether another policy has the same use. The place of u among the users is i.
-func (c *common) counts(i int, u user) bool {
-	return i > 0 && c.users[i-1].use == u.use || i < len(c.users) && c.users[i].use == u.use
+// has reports whether some policy has the use.
+func (c *common) has(u use) bool {
+	of := c.users.Root().Iterator()
+	of.SeekPrefix(u.key())
+	_, _, some := of.Next()
+	return some
 }
 
 // weight is rounded down, so that n rules with n peers weigh at most one.
