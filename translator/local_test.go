@@ -318,3 +318,21 @@ func TestUnknownOwnNodeIsReported(t *testing.T) {
 	tr.Snapshot()
 	require.Empty(t, tr.Problems())
 }
+
+// TestAPodThatJoinsDividesNoRules has many policies that select the same pods. Another of these pods shows no policy that was not shown
+// before, so no rule is divided again: that takes hundreds of allocations for each policy.
+func TestAPodThatJoinsDividesNoRules(t *testing.T) {
+	const policies = 100
+	tr, _ := startZone(t, "n1", newNamespace(nil), newPod("first", "10.0.0.1", "web", nil))
+	for i := range policies {
+		put(t, tr, newPolicy(t, fmt.Sprint("p", i), from("web", "web", "ops", fmt.Sprint("lab", i))))
+	}
+	require.Equal(t, policies, tr.Snapshot().PolicyCount())
+	joined := 0
+	allocated := testing.AllocsPerRun(10, func() {
+		joined++
+		put(t, tr, newPod(fmt.Sprint("web", joined), fmt.Sprint("10.0.1.", joined), "web", nil))
+		tr.Snapshot()
+	})
+	require.Less(t, allocated, 20.0*policies)
+}

@@ -18,9 +18,11 @@ func (t *Table) Commit() []labelcache.Change {
 	t.view = view
 	for i := range changes {
 		c := &changes[i]
-		for ref := range t.gated[intent.SetID(c.ID)] {
-			t.dirty.Add(dirty.Settlement, ref)
-			t.dirty.Add(dirty.Parts, ref)
+		if opensOrCloses(view, c) {
+			for ref := range t.gated[intent.SetID(c.ID)] {
+				t.dirty.Add(dirty.Settlement, ref)
+				t.dirty.Add(dirty.Parts, ref)
+			}
 		}
 		if !c.Numbers && (!c.Created || len(view.Numbers(c.ID)) == 0) {
 			continue
@@ -30,6 +32,12 @@ func (t *Table) Commit() []labelcache.Change {
 		}
 	}
 	return changes
+}
+
+// opensOrCloses reports whether a gate may have got its first member or lost its last one.
+func opensOrCloses(view labelcache.View, c *labelcache.Change) bool {
+	m, _ := view.Set(c.ID)
+	return c.Created || m.Len() == 0 || m.Len() == len(c.Joined)
 }
 
 // Apply brings the sets of the next snapshot in sync with the label cache. Was is the snapshot before, and changes are those
