@@ -16,7 +16,7 @@ func (b *Backend) CountRows(want *intent.Snapshot, of intent.Origin) int {
 }
 
 // PolicyRows implements backends.Explainer. The rows are ACLs, by rule. Isolation itself is a row that all policies
-// share, and is not included; the ACLs of rules that it has in common with others are.
+// share, and is not included; the ACLs of rules that it has in common with others are, at what they cost for its own pods.
 func (e *Explainer) PolicyRows(want *intent.Snapshot, of intent.Origin) []backends.PolicyRow {
 	want = e.asRendered(want)
 	r := &renderer{names: e.names, want: want, schema: e.schema}
@@ -35,6 +35,9 @@ func (e *Explainer) PolicyRows(want *intent.Snapshot, of intent.Origin) []backen
 		}
 		for subject, g := range groups {
 			r.addSizes(sizes, g)
+			if g.sharers != nil {
+				subject = p.Subject
+			}
 			ports := portsByNode(want.Set(subject))
 			for _, acl := range g.acls {
 				row := policyRow(acl, ports, sizes)

@@ -201,3 +201,21 @@ func TestLostSharersAreKept(t *testing.T) {
 	require.False(t, there)
 	r.requireSettled(t, none)
 }
+
+// TestSharersCostWhatTheirOwnPodsCost has policies with a rule in common, which costs none of them more than if it were alone.
+func TestSharersCostWhatTheirOwnPodsCost(t *testing.T) {
+	s := alike("", "a", "b", "c")
+	for i := range s.Endpoints {
+		s.Endpoints[i].Node = "n1"
+	}
+	r := newRig(t, "ovn-kubernetes")
+	e := ovn.NewExplainer(r.client.Schema(), ovn.Naming{Owner: "a"})
+	flows := func() map[string]int {
+		rows := e.PolicyRows(s.Snapshot(), s.Policies[0].Origin)
+		require.Len(t, rows, 1)
+		return rows[0].Flows
+	}
+	shared := flows()
+	s.Policies[0].Rules[0].Parts = nil
+	require.Equal(t, flows(), shared)
+}
