@@ -15,7 +15,6 @@ import (
 // Notes say which rules share an ACL, besides the one that the ACL names. Those of a port group are external_ids of an address set
 // without addresses, keyed by the UUID of the ACL: a change to the external_ids of an ACL makes ovn-northd recompute all logical
 // flows, a change to those of an address set does not.
-
 //
 // Those of a shared group are about all of its ACLs, which name no rule themselves: the paths of the rules, keyed by the origin of their
 // policy.

@@ -82,11 +82,11 @@ func (s *show) titles(ctx context.Context) (map[string]string, error) {
 	return titles, nil
 }
 
-// origin returns the policy and rule that an ACL came from.
+// origin returns the policy and rule that an ACL came from, or what it is for if it names none.
 func origin(a nbtrace.ACL) string {
 	ids := a.ExternalIDs
 	if ids[ovn.KeyKind] == "" {
-		return "(every policy)"
+		return "(" + cmp.Or(ids[ovn.KeyTitle], "every policy") + ")"
 	}
 	name := ids[ovn.KeyName]
 	if ns := ids[ovn.KeyNamespace]; ns != "" {
