@@ -79,6 +79,7 @@ func (e *expectation) add(o *nb.Op) {
 			e.cells[column] = &cell{state: pairsOf(o.Before[column]), want: pairsOf(value), whole: true}
 		}
 	case backends.Mutate:
+		e.gone = e.gone || unmarks(o)
 		for column, value := range o.Before {
 			e.mutate(column, pairsOf(value), false)
 		}
@@ -91,12 +92,15 @@ func (e *expectation) add(o *nb.Op) {
 	}
 }
 
+// unmarks reports whether a mutation takes our mark away. One that replaces the mark of others puts it.
+func unmarks(o *nb.Op) bool {
+	_, cut := pairsOf(o.Before[nb.ColumnExternalIDs])[nb.KeyOwner]
+	_, put := pairsOf(o.After[nb.ColumnExternalIDs])[nb.KeyOwner]
+	return cut && !put
+}
+
 // mutate expects that pairs are added to a column, or removed from it.
 func (e *expectation) mutate(column string, pairs map[string]string, add bool) {
-	if _, marked := pairs[nb.KeyOwner]; column == nb.ColumnExternalIDs && marked && !add {
-		e.gone = true
-		return
-	}
 	c := e.cells[column]
 	if c == nil {
 		c = &cell{state: map[string]string{}, want: map[string]string{}, known: map[string]bool{}}

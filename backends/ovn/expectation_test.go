@@ -65,6 +65,9 @@ func TestExpectationsOfNotes(t *testing.T) {
 	require.Equal(t, short, expected(note, nil).outcome(none), "nothing was reported")
 	require.Equal(t, short, expected(nil, note).outcome(none))
 	require.True(t, expected(nil, map[string]string{nb.KeyOwner: "a"}).explains(none, deleted), "it may be deleted by others now")
+	replaced := expected(map[string]string{nb.KeyOwner: "a"}, map[string]string{nb.KeyOwner: "b"})
+	require.False(t, replaced.explains(none, deleted), "the row is needed")
+	require.Equal(t, short, replaced.outcome(none), "nothing was reported")
 }
 
 // TestReportsOfCreatedRows follows what a database reports after netloom has created a set, and what of it is kept until the plan is
