@@ -60,7 +60,7 @@ func TestRulesHavePartsInCommon(t *testing.T) {
 		{"b-again", "", map[string][]string{"b": nil}},
 		{"c", from("c", "web", "ops"), map[string][]string{"b": {"web*"}, "c": {"ops", "web*"}}},
 		{"d", from("d", "ops", "lab"), map[string][]string{"c": {"ops", "web*"}, "d": nil}}, // ops is as much as one rule, not more
-		{"e", from("e", "ops", "lab"), map[string][]string{"c": {"ops*", "web*"}, "d": {"lab*", "ops*"}, "e": {"lab*", "ops*"}}},
+		{"e", from("e", "ops", "lab"), map[string][]string{"c": {"ops", "web*"}, "d": {"lab in namespace shop, pods app=ops*"}, "e": {"lab in namespace shop, pods app=ops*"}}},
 		{"c", "", map[string][]string{"b": nil, "d": {"lab in namespace shop, pods app=ops*"}}},
 		{"d", "", map[string][]string{"e": nil}},
 		{"b", "", nil},
@@ -83,6 +83,23 @@ func TestRulesHavePartsInCommon(t *testing.T) {
 	}
 }
 
+// TestEqualListsAreSharedWhole gives more policies the same list than it has peers.
+func TestEqualListsAreSharedWhole(t *testing.T) {
+	apps := []string{"a", "b", "c", "d"}
+	tr, _ := start(t)
+	for i := range 12 {
+		put(t, tr, newPolicy(t, fmt.Sprint("p", i), from(fmt.Sprint("to", i), apps...)))
+	}
+	require.Len(t, partsIn(t, tr.Snapshot(), "p0"), 1)
+	put(t, tr, newPolicy(t, "other", from("x", "a", "b")))
+	s := tr.Snapshot()
+	require.Len(t, partsIn(t, s, "p0"), 1, "a and b weigh three quarters of a rule")
+	require.Empty(t, partsIn(t, s, "other"))
+	put(t, tr, newPolicy(t, "more", from("x", "a")))
+	require.Len(t, partsIn(t, tr.Snapshot(), "p0"), 2, "a alone, and the rest")
+	requireSound(t, tr.Snapshot())
+}
+
 // TestLoggedRulesHaveNoParts has two policies with an equal rule, of which one logs what it allows.
 func TestLoggedRulesHaveNoParts(t *testing.T) {
 	logged := newPolicy(t, "b", from("b", "web"))
@@ -99,7 +116,7 @@ func TestLoggedRulesHaveNoParts(t *testing.T) {
 // the part.
 func requireSound(t *testing.T, s *intent.Snapshot) {
 	t.Helper()
-	subjects, sharers := map[intent.SetID]map[object.Key]bool{}, map[intent.SetID]map[intent.SetID]bool{}
+	subjects, sharers := map[intent.SetID]map[object.Key]bool{}, map[intent.SetID]map[intent.PolicyID]bool{}
 	for p := range s.Policies() {
 		for i := range p.Rules {
 			r := &p.Rules[i]
@@ -113,9 +130,9 @@ func requireSound(t *testing.T, s *intent.Snapshot) {
 				}
 				require.Equal(t, intent.SharedSet(p.Direction, part.Peer, r.Ports), part.Shared)
 				if subjects[part.Shared] == nil {
-					subjects[part.Shared], sharers[part.Shared] = map[object.Key]bool{}, map[intent.SetID]bool{}
+					subjects[part.Shared], sharers[part.Shared] = map[object.Key]bool{}, map[intent.PolicyID]bool{}
 				}
-				sharers[part.Shared][p.Subject] = true
+				sharers[part.Shared][p.ID] = true
 				for e := range s.Set(p.Subject).Members.All() {
 					subjects[part.Shared][e.Key] = true
 				}

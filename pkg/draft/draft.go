@@ -117,6 +117,7 @@ func replaced(of, by *intent.Snapshot, edited map[object.Ref]bool) *intent.Snaps
 		if !edited[p.Origin.Ref()] {
 			continue
 		}
+		p = p.Whole()
 		next.PutPolicy(p)
 		used[p.Subject] = true
 		for i := range p.Rules {

@@ -2,6 +2,7 @@ package intent
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/netloom/netloom/pkg/object"
@@ -104,6 +105,16 @@ type Policy struct {
 	Log      Logging
 	// CNFs names the CNFs that enforce the policy too, on traffic that crosses them; zero for none.
 	CNFs Scope
+}
+
+// Whole returns p without the parts of its rules, for a snapshot with other policies than those that have them in common.
+func (p *Policy) Whole() *Policy {
+	whole := *p
+	whole.Rules = slices.Clone(p.Rules)
+	for i := range whole.Rules {
+		whole.Rules[i].Parts = nil
+	}
+	return &whole
 }
 
 // Rule is what a policy does with some traffic. The zero value matches nothing.

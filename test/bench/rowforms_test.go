@@ -27,12 +27,7 @@ var (
 func whole(s *intent.Snapshot) *intent.Snapshot {
 	b := s.Variant()
 	for p := range s.Policies() {
-		clone := *p
-		clone.Rules = slices.Clone(p.Rules)
-		for i := range clone.Rules {
-			clone.Rules[i].Parts = nil
-		}
-		b.PutPolicy(&clone)
+		b.PutPolicy(p.Whole())
 	}
 	return b.Commit()
 }

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -17,18 +18,24 @@ type divisible struct {
 	peers        []sets.Spec // named, each once, those of blocks as one; nil is any
 }
 
-// division is how a rule is divided: what is worth sharing, and the rest, which has no parts.
+// division is how a rule is divided.
 type division struct {
-	worth []sets.Spec // nil with any
-	any   bool        // what is worth sharing is any peer
-	rest  []sets.Spec // one set, or none
+	worth []sets.Spec // the peers that are worth sharing
+	rest  *rest       // of the others, nil if there are none
+}
+
+// rest is what is left of a rule without the peers that are worth sharing.
+type rest struct {
+	peer intent.Peer
+	set  *sets.Spec // nil with any peer
 }
 
 // parts is how the rules of a result are divided.
 type parts struct {
-	refs  sets.Refs
-	uses  []use // of peers, that count
-	rests []use // of what is left of lists
+	refs    sets.Refs
+	counted bool  // what the rules allow counts
+	uses    []use // of peers
+	rests   []use
 }
 
 // each returns the peers as the sets of a divisible rule; nil means any.
@@ -46,23 +53,25 @@ func (l *peerList) each() []sets.Spec {
 	return out
 }
 
-// peer returns the peer of a set.
+// peerOf returns the peer of a set.
 func peerOf(s *sets.Spec) intent.Peer { return intent.Peer{Kind: intent.PeerSet, Set: s.ID()} }
 
-// uses lists what the divisible rules allow, peer by peer.
+// uses lists what the divisible rules allow, peer by peer, each once: of several rules the one with the fewest peers. Rules with equal lists
+// count once: they can share the whole list. So any peer, which is a list of its own, is only ever the rest of a rule.
 func (r *result) uses() []use {
 	var out []use
+	at := map[intent.SetID]int{}
 	for i := range r.divisible {
 		d := &r.divisible[i]
-		policy := r.policies[d.policy]
-		add := func(peer intent.Peer) {
-			out = append(out, use{intent.SharedSet(policy.Direction, peer, policy.Rules[d.rule].Ports), policy.Subject, max(len(d.peers), 1)})
-		}
-		if d.peers == nil {
-			add(intent.Peer{Kind: intent.PeerAny})
-		}
+		direction, rule := r.policies[d.policy].Direction, &r.policies[d.policy].Rules[d.rule]
 		for j := range d.peers {
-			add(peerOf(&d.peers[j]))
+			u := use{intent.SharedSet(direction, peerOf(&d.peers[j]), rule.Ports), rule.Peer.Set, len(d.peers)}
+			if k, twice := at[u.what]; !twice {
+				at[u.what] = len(out)
+				out = append(out, u)
+			} else if cmp.Or(cmp.Compare(u.among, out[k].among), cmp.Compare(u.of, out[k].of)) < 0 {
+				out[k] = u
+			}
 		}
 	}
 	return out
@@ -108,7 +117,7 @@ func (t *Table) divideAll() {
 // sharing there.
 func (t *Table) count(ref object.Ref, r *result) {
 	var now []use
-	if t.sets.Shows(&r.refs) {
+	if r.parts.counted = t.sets.Shows(&r.refs); r.parts.counted {
 		now = r.uses()
 	}
 	t.common.replace(ref, r.parts.uses, now, t.divideAgain)
@@ -117,17 +126,14 @@ func (t *Table) count(ref object.Ref, r *result) {
 
 // divide divides the rules of one object. Its policies are replaced, as a snapshot may have them.
 func (t *Table) divide(ref object.Ref, r *result) {
-	now := &parts{uses: r.parts.uses}
+	now := &parts{counted: r.parts.counted, uses: r.parts.uses}
 	divisions := make([]division, len(r.divisible))
 	for i := range r.divisible {
 		d := &r.divisible[i]
-		divisions[i] = t.division(r.policies[d.policy], d)
-		if len(now.uses) == 0 {
-			continue
-		}
-		for j := range divisions[i].rest {
-			policy := r.policies[d.policy]
-			now.rests = append(now.rests, use{restOf(policy, d, &divisions[i].rest[j]), policy.Subject, 1})
+		policy := r.policies[d.policy]
+		divisions[i] = t.division(policy, d)
+		if rest := divisions[i].rest; rest != nil && now.counted {
+			now.rests = append(now.rests, use{rest.shared(policy, d), policy.Subject, 1})
 		}
 	}
 	t.rests.replace(ref, r.parts.rests, now.rests, t.divideAgain)
@@ -147,29 +153,28 @@ func (t *Table) divide(ref object.Ref, r *result) {
 	t.dirty.Add(dirty.Settlement, ref)
 }
 
-func restOf(policy *intent.Policy, d *divisible, rest *sets.Spec) intent.SetID {
-	return intent.SharedSet(policy.Direction, peerOf(rest), policy.Rules[d.rule].Ports)
+// shared returns the set of the subjects of all rules with such a rest.
+func (r *rest) shared(policy *intent.Policy, d *divisible) intent.SetID {
+	return intent.SharedSet(policy.Direction, r.peer, policy.Rules[d.rule].Ports)
 }
 
 // division divides a rule by what is worth sharing.
 func (t *Table) division(policy *intent.Policy, d *divisible) division {
-	worth := func(peer intent.Peer) bool {
-		return t.common.worth(intent.SharedSet(policy.Direction, peer, policy.Rules[d.rule].Ports))
+	if d.peers == nil {
+		return division{rest: &rest{peer: intent.Peer{Kind: intent.PeerAny}}}
 	}
 	var out division
-	if d.peers == nil {
-		out.any = worth(intent.Peer{Kind: intent.PeerAny})
-	}
-	var rest []sets.Spec
+	var left []sets.Spec
 	for i := range d.peers {
-		if worth(peerOf(&d.peers[i])) {
+		if t.common.worth(intent.SharedSet(policy.Direction, peerOf(&d.peers[i]), policy.Rules[d.rule].Ports)) {
 			out.worth = append(out.worth, d.peers[i])
 		} else {
-			rest = append(rest, d.peers[i])
+			left = append(left, d.peers[i])
 		}
 	}
-	if len(rest) > 0 {
-		out.rest = []sets.Spec{sets.Union(rest)}
+	if len(left) > 0 {
+		set := sets.Union(left)
+		out.rest = &rest{peerOf(&set), &set}
 	}
 	return out
 }
@@ -183,23 +188,23 @@ func (t *Table) partsOf(refs *sets.Refs, subject labelcache.Term, policy *intent
 		t.sets.Share(refs, id, sharedTitle(policy.Direction, title, rule.Ports), subject)
 		out = append(out, intent.Part{Shared: id, Peer: peer})
 	}
-	if by.any {
-		share(intent.Peer{Kind: intent.PeerAny}, "anywhere")
-	}
 	for i := range by.worth {
 		t.sets.Retain(refs, by.worth[i])
 		share(peerOf(&by.worth[i]), by.worth[i].Title())
 	}
-	for i := range by.rest {
-		rest := &by.rest[i]
-		switch {
-		case t.rests.worth(restOf(policy, d, rest)):
-			t.sets.Retain(refs, *rest)
-			share(peerOf(rest), rest.Title())
-		case len(out) > 0:
-			t.sets.Retain(refs, *rest)
-			out = append(out, intent.Part{Peer: peerOf(rest)})
-		}
+	if by.rest == nil {
+		return out
+	}
+	worth, title := t.rests.worth(by.rest.shared(policy, d)), "anywhere"
+	if by.rest.set != nil && (worth || len(out) > 0) {
+		t.sets.Retain(refs, *by.rest.set)
+		title = by.rest.set.Title()
+	}
+	switch {
+	case worth:
+		share(by.rest.peer, title)
+	case len(out) > 0:
+		out = append(out, intent.Part{Peer: by.rest.peer})
 	}
 	return out
 }

@@ -16,9 +16,9 @@ const oneRule = 1 << 32
 
 // use is something that one rule allows to its subject.
 type use struct {
-	what    intent.SetID // see intent.SharedSet
-	subject intent.SetID
-	among   int // how many peers the rule has
+	what  intent.SetID // see intent.SharedSet
+	of    intent.SetID // what tells rules apart: equal ones count once
+	among int          // how many peers the rule has
 }
 
 // user is a policy with a use.
@@ -28,16 +28,16 @@ type user struct {
 	policy object.Ref
 }
 
-// key orders users by subject, and those of a subject by how many peers their rules have.
+// key orders users by their uses.
 func (u user) key() []byte {
 	return fmt.Appendf(u.use.key(), "%s\x00%s\x00%s", u.policy.Kind, u.policy.Namespace, u.policy.Name)
 }
 
 // key is the beginning of the keys of all users with the same use.
-func (u use) key() []byte { return fmt.Appendf(nil, "%s\x00%d\x00", u.subject, u.among) }
+func (u use) key() []byte { return fmt.Appendf(nil, "%s\x00%d\x00", u.of, u.among) }
 
-// sharing counts what rules have in common. Rules of the same subject with as many peers count once: equal policies share everything
-// already.
+// sharing counts what rules have in common, either peer by peer, where rules with equal lists count once, or what is left of their lists,
+// where those with equal subjects do: equal policies share everything already.
 type sharing map[intent.SetID]*common
 
 // common is what some rules allow.
@@ -46,15 +46,10 @@ type common struct {
 	weight uint64
 }
 
-// worth reports whether it is worth rows of its own: it weighs enough, and not for one subject alone.
+// worth reports whether it is worth rows of its own.
 func (s sharing) worth(what intent.SetID) bool {
 	c := s[what]
-	if c == nil || c.weight <= oneRule {
-		return false
-	}
-	_, first, _ := c.users.Root().Minimum()
-	_, last, _ := c.users.Root().Maximum()
-	return first.subject != last.subject
+	return c != nil && c.weight > oneRule
 }
 
 // replace replaces the uses of a policy, and calls changed for each policy with a use that is now worth rows, or is no longer.
