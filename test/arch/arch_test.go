@@ -149,6 +149,10 @@ func TestImports(t *testing.T) {
 		{"the oracle knows the API", "test/oracle/judge.go", "k8s.io/api/networking/v1", ""},
 		{"the oracle knows nothing of netloom", "test/oracle/judge.go", netloom + "pkg/intent", notAllowed},
 		{"nor do its tests", "test/oracle/judge_test.go", netloom + "translator", notAllowed},
+		{"pages are written without templates", "cmd/netloom/page.go", "html/template", "every exported method"},
+		{"texts are, too", "pkg/offline/text.go", "text/template", "every exported method"},
+		{"no plugins are loaded", "pkg/daemon/plugin.go", "plugin", "every exported method"},
+		{"tests may use templates", "pkg/daemon/page_test.go", "text/template", ""},
 		{"a room needs a row", "pkg/novel/novel.go", "fmt", "has no row"},
 		{"a part of a room needs one too", "translator/inner/inner.go", "fmt", "has no row"},
 	} {

@@ -141,6 +141,8 @@ func (c *checker) imports(f *file) {
 			c.arrows[f.dir] = append(c.arrows[f.dir], arrow{from: f.dir, to: short, path: f.path, line: line})
 		}
 		switch {
+		case !f.test && matches(reflective, full):
+			c.fault(f.path, line, "import %s: the linker would keep every exported method", full)
 		case !own && !strings.Contains(strings.SplitN(full, "/", 2)[0], "."):
 			if pure && matches(impure, full) {
 				c.fault(f.path, line, "import %s: a pure file has no clock, input or output, log or chance", full)

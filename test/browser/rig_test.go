@@ -43,7 +43,7 @@ var program = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	path := filepath.Join(dir, "netloom")
-	build := exec.Command("go", "build", "-o", path, "./cmd/netloom")
+	build := exec.Command("go", "build", "-tags", "kustomize_disable_go_plugin_support", "-o", path, "./cmd/netloom")
 	build.Dir = root
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build: %w: %s", err, out)

@@ -33,7 +33,7 @@ var buildOnce = sync.OnceValues(func() (string, error) {
 		return filepath.Abs(*netloomFlag)
 	}
 	bin := filepath.Join(os.TempDir(), fmt.Sprintf("netloom-e2e-%d", os.Getpid()))
-	out, err := exec.CommandContext(context.Background(), "go", "build", "-o", bin, "../../cmd/netloom").CombinedOutput()
+	out, err := exec.CommandContext(context.Background(), "go", "build", "-tags", "kustomize_disable_go_plugin_support", "-o", bin, "../../cmd/netloom").CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("build netloom: %w\n%s", err, out)
 	}

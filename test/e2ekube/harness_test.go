@@ -46,7 +46,7 @@ var buildOnce = sync.OnceValues(func() (string, error) {
 		return filepath.Abs(*netloomFlag)
 	}
 	bin := filepath.Join(os.TempDir(), fmt.Sprintf("netloom-e2ekube-%d", os.Getpid()))
-	build := exec.CommandContext(context.Background(), "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", bin, "./cmd/netloom")
+	build := exec.CommandContext(context.Background(), "go", "build", "-trimpath", "-tags", "kustomize_disable_go_plugin_support", "-ldflags", "-s -w", "-o", bin, "./cmd/netloom")
 	build.Dir = root
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {

@@ -2,44 +2,67 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"debug/buildinfo"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 )
 
-// built builds netloom with the flags of `make build`, so that both find what the other compiled, and reads what it is.
-func built(t *testing.T) (content []byte, modules map[string]string) {
-	t.Helper()
-	bin := filepath.Join(t.TempDir(), "netloom")
-	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-o", bin, "../../cmd/netloom")
-	out, err := build.CombinedOutput()
-	require.NoError(t, err, string(out))
-	content, err = os.ReadFile(bin)
-	require.NoError(t, err)
-	out, err = exec.CommandContext(t.Context(), "go", "version", "-m", bin).Output()
-	require.NoError(t, err)
-	modules = map[string]string{"std": strings.TrimPrefix(runtime.Version(), "go")}
+// tags are the build tags of netloom.
+const tags = "kustomize_disable_go_plugin_support"
+
+// program is netloom, and its modules as `go version -m` lists them.
+type program struct {
+	content []byte
+	modules map[string]string // versions by path
+}
+
+// build builds netloom once, with the flags of `make build`, so that both find what the other compiled.
+var build = sync.OnceValues(func() (program, error) {
+	dir, err := os.MkdirTemp("", "netloom-sbom-")
+	if err != nil {
+		return program{}, err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	bin := filepath.Join(dir, "netloom")
+	command := exec.CommandContext(context.Background(), "go", "build", "-trimpath", "-tags", tags, "-o", bin, "../../cmd/netloom")
+	if out, err := command.CombinedOutput(); err != nil {
+		return program{}, fmt.Errorf("build netloom: %w\n%s", err, out)
+	}
+	content, err := os.ReadFile(bin)
+	if err != nil {
+		return program{}, err
+	}
+	out, err := exec.CommandContext(context.Background(), "go", "version", "-m", bin).Output()
+	if err != nil {
+		return program{}, err
+	}
+	modules := map[string]string{"std": strings.TrimPrefix(runtime.Version(), "go")}
 	for line := range strings.Lines(string(out)) {
 		words := strings.Fields(line)
 		if len(words) >= 3 && (words[0] == "dep" || words[0] == "=>") {
 			modules[words[1]] = words[2]
 		}
 	}
-	require.Greater(t, len(modules), 20)
-	return content, modules
-}
+	return program{content, modules}, nil
+})
 
 // TestEveryModuleIsListed compares the bill of the program with the output of `go version -m`.
 func TestEveryModuleIsListed(t *testing.T) {
-	content, modules := built(t)
+	netloom, err := build()
+	require.NoError(t, err)
+	content, modules := netloom.content, netloom.modules
+	require.Greater(t, len(modules), 20)
 	info, err := buildinfo.Read(bytes.NewReader(content))
 	require.NoError(t, err)
 	bill, err := describe(info, content)
@@ -71,6 +94,36 @@ func TestEveryModuleIsListed(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, string(one), string(other))
 	require.Regexp(t, `^\{"bomFormat":"CycloneDX","specVersion":"1\.6","serialNumber":"urn:uuid:[0-9a-f-]{36}","version":1,`, string(one))
+}
+
+// TestTheLinkerLeavesOutWhatNothingCalls looks for methods that nothing calls. A program that looks methods up by a name that the
+// compiler does not know, or loads Go plugins, contains every exported method of its types: netloom would be a third larger.
+func TestTheLinkerLeavesOutWhatNothingCalls(t *testing.T) {
+	netloom, err := build()
+	require.NoError(t, err)
+	const clients = "k8s.io/client-go/kubernetes.(*Clientset)."
+	require.True(t, bytes.Contains(netloom.content, []byte(clients+"CoreV1")), "functions have these names")
+	for _, uncalled := range []string{"BatchV1", "StorageV1", "SchedulingV1"} {
+		require.False(t, bytes.Contains(netloom.content, []byte(clients+uncalled)), "%s is in it although nothing calls it. To see why: "+
+			"go build -tags %s -ldflags=-dumpdep ./cmd/netloom 2>&1 | grep -E '<ReflectMethod>|plugin[.][Oo]pen'", uncalled, tags)
+	}
+}
+
+// TestReleasesAreBuiltAlike checks that whatever is released has the tags of the program that is tested here.
+func TestReleasesAreBuiltAlike(t *testing.T) {
+	makefile, err := os.ReadFile("../../Makefile")
+	require.NoError(t, err)
+	require.Regexp(t, `(?m)^TAGS +:= `+tags+`$`, string(makefile))
+	for path, builds := range map[string]int{"Makefile": 2, "deploy/Dockerfile": 1, "deploy/krew/build": 1} {
+		text, err := os.ReadFile("../../" + path)
+		require.NoError(t, err)
+		commands := strings.NewReplacer("\\\n", " ", "$(TAGS)", tags).Replace(string(text))
+		found := regexp.MustCompile(`(?m)^.* build .* \./cmd/netloom\b.*$`).FindAllString(commands, -1)
+		require.Len(t, found, builds, path)
+		for _, command := range found {
+			require.Contains(t, command, " -tags "+tags+" ", path)
+		}
+	}
 }
 
 // TestTheImageContainsTheProgramAlone checks that the bill of the program is that of the image.

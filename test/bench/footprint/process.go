@@ -33,7 +33,8 @@ type Usage struct {
 func Build(t *testing.T, source string) string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "netloom")
-	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", program, "./cmd/netloom") //nolint:gosec // G204: a file of the test.
+	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-tags", "kustomize_disable_go_plugin_support", "-ldflags", "-s -w", //nolint:gosec // G204: a file of the test.
+		"-o", program, "./cmd/netloom")
 	build.Dir = source
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	out, err := build.CombinedOutput()
