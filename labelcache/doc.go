@@ -12,6 +12,7 @@
 //
 //   - Every term is indexed under one property that all its members have in common, such as a label, within the widest
 //     namespace scope that it allows. A changed endpoint is compared only with the terms that are indexed under its properties.
+//   - A new term is compared only with the endpoints that have each property that it requires: the sets of them are intersected.
 //   - Sets, tags and tables are persistent trees. A view shares everything that did not change with the previous one; between
 //     two commits nodes are changed in place.
 //   - The difference between two views of a set is found by walking only the nodes that they do not share.

@@ -54,10 +54,14 @@ func (s idset) len() int {
 
 // has reports whether id is in s.
 func (s idset) has(id uint32) bool {
-	n, level := s.root, s.level
-	if n == nil || !n.isFlat() && outside(id, level) {
+	if s.root == nil || !s.root.isFlat() && outside(id, s.level) {
 		return false
 	}
+	return s.root.has(id, s.level)
+}
+
+// has reports whether n, a node at the level, has an id of those that it covers.
+func (n *idnode) has(id uint32, level uint8) bool {
 	for n != nil {
 		switch {
 		case n.words != nil:

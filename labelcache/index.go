@@ -249,21 +249,26 @@ func objectCount(fs []*facet) int {
 	return n
 }
 
-// scan calls visit with a superset of the endpoints that match t: the objects of the facets that have the fewest.
+// scan calls visit with a superset of the endpoints that match t: the objects of the facets that have the fewest, without those
+// that lack a label, node, port or namespace that t requires. The latter are found without looking at the endpoints.
 func (c *Cache) scan(t *term, visit func(id uint32)) {
 	if t.spec == nil {
 		return
 	}
 	best := []facetKey{{kind: inCluster, key: t.spec.cluster}}
-	if t.spec.namespace != "" && t.spec.cluster != AnyCluster {
-		best = []facetKey{{kind: inNamespace, key: t.spec.cluster, value: t.spec.namespace}}
-	}
 	least := c.countObjects(best)
-	for _, ch := range t.spec.choices() {
-		if ch.facets[0].kind == everything {
-			continue
+	choices := t.spec.choices()
+	choices = choices[:len(choices)-1] // without everything
+	if t.spec.namespace != "" && t.spec.cluster != AnyCluster {
+		choices = append(choices, t.spec.places()[0])
+	}
+	var required []*facet
+	for _, ch := range choices {
+		n := c.countObjects(ch.facets)
+		if len(ch.facets) == 1 && n > 0 {
+			required = append(required, c.facets[ch.facets[0]])
 		}
-		if n := c.countObjects(ch.facets); n < least {
+		if n < least {
 			best, least = ch.facets, n
 		}
 	}
@@ -272,11 +277,28 @@ func (c *Cache) scan(t *term, visit func(id uint32)) {
 			best = spaces
 		}
 	}
+	slices.SortFunc(required, func(a, b *facet) int { return cmp.Compare(a.objects.len(), b.objects.len()) })
 	for _, k := range best {
 		if f := c.facets[k]; f != nil {
-			f.objects.each(func(id uint32) bool { visit(id); return true })
+			f.shared(slices.DeleteFunc(required, func(o *facet) bool { return o == f }), visit)
 		}
 	}
+}
+
+// shared calls visit with the objects that f shares with all others.
+func (f *facet) shared(others []*facet, visit func(id uint32)) {
+	if len(others) == 0 {
+		f.objects.each(func(id uint32) bool { visit(id); return true })
+		return
+	}
+	meet(f.objects, others[0].objects, func(id uint32) {
+		for _, o := range others[1:] {
+			if !o.objects.has(id) {
+				return
+			}
+		}
+		visit(id)
+	})
 }
 
 // spaces lists the namespaces whose endpoints can match s, and counts those.

@@ -88,6 +88,30 @@ func requireDiff(t *testing.T, a, b idset, inA, inB map[uint32]bool) {
 	require.Equal(t, want, got)
 }
 
+// TestIDSetsMeetInWhatBothHave has sets of every shape, dense and sparse, each with each.
+func TestIDSetsMeetInWhatBothHave(t *testing.T) {
+	rnd := newTreeRand(t)
+	var sets []idset
+	for _, width := range ranges() {
+		for _, n := range []int{0, 1, flatMax, 3000} {
+			var s idset
+			for range n {
+				s.add(rnd.Uint32N(width), private)
+			}
+			sets = append(sets, s)
+		}
+	}
+	for _, a := range sets {
+		for _, b := range sets {
+			want := slices.DeleteFunc(a.collect(), func(id uint32) bool { return !b.has(id) })
+			got := []uint32{}
+			meet(a, b, func(id uint32) { got = append(got, id) })
+			require.ElementsMatch(t, want, got)
+			require.True(t, slices.IsSorted(got))
+		}
+	}
+}
+
 func TestIDSetOldVersionsStayUnderManyEpochs(t *testing.T) {
 	rnd := newTreeRand(t)
 	type version struct {

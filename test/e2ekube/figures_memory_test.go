@@ -74,7 +74,7 @@ func newSelectors(t *testing.T) []figures.Figure {
 		one.Missing, wide.Missing = "left out without -selectors", "left out without -selectors"
 		return []figures.Figure{one, wide}
 	}
-	bench := exec.CommandContext(t.Context(), "go", "test", "-run", "^$", "-bench", "^BenchmarkSelectorAdd", "-benchtime", "300x", "-count", "5", "./labelcache")
+	bench := exec.CommandContext(t.Context(), "go", "test", "-run", "^$", "-bench", "^BenchmarkSelectorAdd", "-benchtime", "2000x", "-count", "5", "./labelcache")
 	bench.Dir = root
 	out, err := bench.CombinedOutput()
 	require.NoError(t, err, "%s", out)
