@@ -96,22 +96,6 @@ func generated(t *testing.T, p *process, seed uint64, partial bool) {
 	}
 }
 
-// excuses reports whether the backend skips the Service, and admits no flow that the oracle denies.
-func (p *process) excuses(v oracle.Verdict, want, native judgement) bool {
-	skipped := func(skip string) bool {
-		return v.Service != "" && ofService(skip) && strings.Contains(skip, "/"+v.Service+" ")
-	}
-	if !slices.ContainsFunc(p.skips, skipped) {
-		return false
-	}
-	for _, c := range native.choices {
-		if c.allowed && !slices.Contains(want.choices, c) {
-			return false
-		}
-	}
-	return true
-}
-
 // serves reports whether an address is one of a Service.
 func serves(c *oracle.Cluster, a netip.Addr) bool {
 	return slices.ContainsFunc(c.Services, func(s *corev1.Service) bool { return slices.Contains(s.Spec.ClusterIPs, a.String()) })

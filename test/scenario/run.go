@@ -14,6 +14,7 @@ import (
 	"github.com/netloom/netloom/backends/backendtest"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
+	"github.com/netloom/netloom/test/oracle"
 	"github.com/netloom/netloom/test/script"
 )
 
@@ -194,4 +195,20 @@ const portsOfSCTP = "ports of SCTP"
 func (p *process) lacksPorts(f intent.Flow, rows judgement) bool {
 	says := func(skip string) bool { return strings.Contains(skip, portsOfSCTP) }
 	return f.Protocol == intent.SCTP && rows.outcome == deny && slices.ContainsFunc(p.skips, says)
+}
+
+// excuses reports whether the backend skips the Service, and admits no flow that the oracle denies.
+func (p *process) excuses(v oracle.Verdict, want, native judgement) bool {
+	skipped := func(skip string) bool {
+		return v.Service != "" && ofService(skip) && strings.Contains(skip, "/"+v.Service+" ")
+	}
+	if !slices.ContainsFunc(p.skips, skipped) {
+		return false
+	}
+	for _, c := range native.choices {
+		if c.allowed && !slices.Contains(want.choices, c) {
+			return false
+		}
+	}
+	return true
 }
