@@ -25,7 +25,8 @@ func NewAccess(client kubernetes.Interface, ttl TTL) *Access {
 	return &Access{client: client, seal: newSeal(), reasons: newReviews[string](ttl), turns: newTurns()}
 }
 
-// Authorize asks whether the user of attributes may do it, and not too much at once. Without an answer nobody may.
+// Authorize asks whether the user of attributes may do it. It makes only a few reviews at a time for one user; further ones wait.
+// Without an answer nobody may.
 func (a *Access) Authorize(ctx context.Context, attributes authorizer.Attributes) (authorizer.Decision, string, error) {
 	spec := specOf(attributes)
 	text, err := json.Marshal(spec)
