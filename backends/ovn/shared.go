@@ -1,7 +1,6 @@
 package ovn
 
 import (
-	"fmt"
 	"iter"
 	"maps"
 	"slices"
@@ -9,6 +8,7 @@ import (
 
 	"github.com/netloom/netloom/backends/ovn/internal/nb"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 )
 
 // What rules of several policies have in common (intent.Part.Shared) has ACLs of its own, in the port group of the set of all their
@@ -58,12 +58,7 @@ const shownSharers = 4
 
 // some names the first few policies.
 func (s sharers) some() string {
-	names := slices.Sorted(maps.Keys(s))
-	text := strings.Join(names[:min(len(names), shownSharers)], ", ")
-	if more := len(names) - shownSharers; more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	return text
+	return object.Few(slices.Sorted(maps.Keys(s)), shownSharers)
 }
 
 // sharersOf lists the paths of the rules of p in each shared group.

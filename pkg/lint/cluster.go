@@ -146,15 +146,6 @@ func (r *run) skip(format string, args ...any) {
 // shown is how many names a message lists.
 const shown = 5
 
-// listed names the first few of some sorted names.
-func listed(names []string) string {
-	text := strings.Join(names[:min(len(names), shown)], ", ")
-	if more := len(names) - shown; more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	return text
-}
-
 // podCount is a number of pods with its noun.
 func podCount(n int) string {
 	if n == 1 {

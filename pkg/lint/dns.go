@@ -49,7 +49,7 @@ func (r *run) names() {
 	for _, p := range policies {
 		slices.Sort(pods[p])
 		r.add(newFinding(NoDNS, p.Origin.Ref(), "spec", fmt.Sprintf("isolates %s for egress, and no policy allows DNS (udp/%d): %s",
-			podCount(len(pods[p])), dnsPort, listed(pods[p]))))
+			podCount(len(pods[p])), dnsPort, object.Few(pods[p], shown))))
 	}
 }
 

@@ -71,11 +71,11 @@ func (r *run) isolation() {
 			continue
 		case n > 0:
 			r.add(newFinding(UnisolatedPods, ref, "",
-				fmt.Sprintf("not isolated for ingress, %d of %s: %s", n, podCount(all), listed(open[intent.Ingress]))))
+				fmt.Sprintf("not isolated for ingress, %d of %s: %s", n, podCount(all), object.Few(open[intent.Ingress], shown))))
 		}
 		if n := len(open[intent.Egress]); n > 0 {
 			r.add(newFinding(UnisolatedEgress, ref, "",
-				fmt.Sprintf("not isolated for egress, %d of %s: %s", n, podCount(all), listed(open[intent.Egress]))))
+				fmt.Sprintf("not isolated for egress, %d of %s: %s", n, podCount(all), object.Few(open[intent.Egress], shown))))
 		}
 	}
 }

@@ -28,7 +28,7 @@ func (r *run) order() {
 		}
 	}
 	if len(cut) > 0 {
-		r.skip("which rules have no effect because others have precedence, in %s: there are too many rules, or pods, to compare", listed(cut))
+		r.skip("which rules have no effect because others have precedence, in %s: there are too many rules, or pods, to compare", object.Few(cut, shown))
 	}
 }
 
@@ -68,5 +68,5 @@ func redundantText(by []object.Ref) string {
 	if len(by) == 1 {
 		return fmt.Sprintf("without it every verdict is the same at present: %s does the same for its pods", names[0])
 	}
-	return fmt.Sprintf("without it every verdict is the same at present: together, %s do the same for its pods", listed(names))
+	return fmt.Sprintf("without it every verdict is the same at present: together, %s do the same for its pods", object.Few(names, shown))
 }

@@ -47,3 +47,18 @@ func TestKeySpellingAndOrder(t *testing.T) {
 	require.Positive(t, web.Compare(object.Key{Namespace: "shop", Name: "db"}))
 	require.Zero(t, web.Compare(object.Key{Namespace: "shop", Name: "web"}))
 }
+
+func TestFew(t *testing.T) {
+	for _, tc := range []struct {
+		name  string
+		names []string
+		want  string
+	}{
+		{"none", nil, ""},
+		{"one", []string{"a"}, "a"},
+		{"as many as are shown", []string{"a", "b"}, "a, b"},
+		{"one more", []string{"a", "b", "c"}, "a, b and 1 more"},
+	} {
+		t.Run(tc.name, func(t *testing.T) { require.Equal(t, tc.want, object.Few(tc.names, 2)) })
+	}
+}

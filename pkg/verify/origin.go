@@ -1,10 +1,10 @@
 package verify
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/ovsdb/nbtrace"
 )
 
@@ -47,11 +47,7 @@ func sharers(ids map[string]string) string {
 		}
 	}
 	slices.Sort(names)
-	text := strings.Join(names[:min(len(names), shownSharers)], ", ")
-	if more := len(names) - shownSharers; more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	return text
+	return object.Few(names, shownSharers)
 }
 
 // of names the object of an ACL, as Kind/namespace/name, or several of them; "" if the row does not say.

@@ -57,6 +57,7 @@ const (
 )
 
 const (
+	shownTitles = 2 // names in the title of a group
 	shownNames  = 5 // members that a group lists
 	shownLabels = 4
 )
@@ -181,7 +182,7 @@ func (g *Group) finish() {
 		g.Classes = len(g.kinds)
 		g.Example = g.first.Key.Namespace + "/" + g.first.Key.Name
 	case OfClass:
-		g.Title, g.Labels = fewText(sortedKeys(g.namesOf)), labelsText(g.common)
+		g.Title, g.Labels = object.Few(sortedKeys(g.namesOf), shownTitles), labelsText(g.common)
 		g.Example = g.first.Key.Namespace + "/" + g.first.Key.Name
 		g.More = g.Pods - len(g.Members)
 		if len(g.first.Ports) > 0 {
@@ -194,7 +195,7 @@ func (g *Group) finish() {
 		}
 		g.Members, g.More = cut(texts, shownNames)
 		if g.Title == "" {
-			g.Title = fewText(g.titles)
+			g.Title = object.Few(g.titles, shownTitles)
 		}
 	}
 }
@@ -236,16 +237,6 @@ func workloadOf(pod string) string {
 		return short
 	}
 	return pod
-}
-
-// fewText formats the first two elements of a list, and how many more there are.
-func fewText(all []string) string {
-	first, more := cut(all, 2)
-	text := strings.Join(first, ", ")
-	if more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	return text
 }
 
 // isGenerated reports whether controllers generate the value of a label, which is then useless as the name of a workload.

@@ -1,9 +1,6 @@
 package consistency
 
 import (
-	"fmt"
-	"strings"
-
 	"github.com/netloom/netloom/pkg/object"
 )
 
@@ -36,13 +33,9 @@ type Finding struct {
 // some formats the first of many keys.
 func some(keys []object.Ref) string {
 	const shown = 3
-	var parts []string
-	for _, k := range keys[:min(len(keys), shown)] {
-		parts = append(parts, k.String())
+	names := make([]string, len(keys))
+	for i, k := range keys {
+		names[i] = k.String()
 	}
-	text := strings.Join(parts, ", ")
-	if more := len(keys) - shown; more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	return text
+	return object.Few(names, shown)
 }
