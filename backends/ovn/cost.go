@@ -29,21 +29,9 @@ func (e *Explainer) Estimate(want *intent.Snapshot) backends.Estimate {
 	want = e.asRendered(want)
 	hairpins := [2]netip.Addr{netip.IPv4Unspecified(), netip.IPv6Unspecified()} // which ones makes no difference
 	r := &renderer{names: e.names, want: want, schema: e.schema, hairpins: hairpins}
-	bySubject := map[intent.SetID][]*intent.Policy{intent.IsolatedIngress: nil, intent.IsolatedEgress: nil}
-	for p := range want.Policies() {
-		for _, s := range subjectsOf(p) {
-			bySubject[s] = append(bySubject[s], p)
-		}
-	}
-	groups := r.sharedGroups(want.Policies())
-	for subject, policies := range bySubject {
-		if g := r.group(subject, policies); g != nil {
-			groups[subject] = g
-		}
-	}
 	cost := backends.Estimate{Flows: map[string]int{}}
 	sizes := map[string]int{}
-	for subject, g := range groups {
+	for subject, g := range r.groups(want.Policies(), intent.IsolatedIngress, intent.IsolatedEgress) {
 		cost.ACLs += len(g.acls)
 		r.addSizes(sizes, g)
 		ports := portsByNode(want.Set(subject))

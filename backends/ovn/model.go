@@ -127,21 +127,11 @@ func (m *model) size() int {
 // render renders every row for policies, and sets the corresponding model.
 func (m *model) render(r *renderer) nb.Rows {
 	m.places = r.places()
-	subjects := map[intent.SetID]bool{intent.IsolatedIngress: true, intent.IsolatedEgress: true}
 	for p := range r.want.Policies() {
 		m.putPolicy(p.ID, p)
-		for _, s := range subjectsOf(p) {
-			subjects[s] = true
-		}
-	}
-	groups := r.sharedGroups(r.want.Policies())
-	for subject := range subjects {
-		if g := r.group(subject, m.policiesOf(subject, r, nil)); g != nil {
-			groups[subject] = g
-		}
 	}
 	rows := nb.Rows{}
-	for subject, g := range groups {
+	for subject, g := range r.groups(r.want.Policies(), intent.IsolatedIngress, intent.IsolatedEgress) {
 		m.putGroup(subject, g)
 		maps.Copy(rows, g.acls)
 		rows.Put(r.notes(g)...)

@@ -26,14 +26,7 @@ func (e *Explainer) PolicyRows(want *intent.Snapshot, of intent.Origin) []backen
 		if p.Origin != of {
 			continue
 		}
-		only := []*intent.Policy{p}
-		groups := r.sharedGroups(slices.Values(only))
-		for _, subject := range subjectsOf(p) {
-			if g := r.group(subject, only); g != nil {
-				groups[subject] = g
-			}
-		}
-		for subject, g := range groups {
+		for subject, g := range r.groups(slices.Values([]*intent.Policy{p})) {
 			r.addSizes(sizes, g)
 			if g.sharers != nil {
 				subject = p.Subject

@@ -3,6 +3,7 @@ package ovn
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"maps"
 	"net/netip"
 	"slices"
@@ -89,6 +90,27 @@ func (r *renderer) ownParts(g *group, p *intent.Policy, rule *intent.Rule, at pl
 			r.rule(g, p, narrowed(rule, part.Peer), at)
 		}
 	}
+}
+
+// groups renders all groups of policies that are ordered by ID: those of their subjects and of what they share, and those of isolated
+// pods that are named besides.
+func (r *renderer) groups(policies iter.Seq[*intent.Policy], isolated ...intent.SetID) map[intent.SetID]*group {
+	bySubject := map[intent.SetID][]*intent.Policy{}
+	for _, s := range isolated {
+		bySubject[s] = nil
+	}
+	for p := range policies {
+		for _, s := range subjectsOf(p) {
+			bySubject[s] = append(bySubject[s], p)
+		}
+	}
+	groups := r.sharedGroups(policies)
+	for subject, list := range bySubject {
+		if g := r.group(subject, list); g != nil {
+			groups[subject] = g
+		}
+	}
+	return groups
 }
 
 // rulesOf returns the rules of p, by their index, by subject, always including the policy's own subject. They are grouped once for each
