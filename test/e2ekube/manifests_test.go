@@ -27,47 +27,24 @@ import (
 
 const chart = root + "/deploy/helm/netloom"
 
-// operatorKinds stand for those of the Prometheus operator: the server takes anything for their spec.
-const operatorKinds = `
+// operatorKind is a definition that stands for one of the Prometheus operator: the server takes anything for its spec.
+func operatorKind(kind string) string {
+	plural := strings.ToLower(kind) + "s"
+	return `
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
-metadata: {name: servicemonitors.monitoring.coreos.com}
+metadata: {name: ` + plural + `.monitoring.coreos.com}
 spec:
   group: monitoring.coreos.com
   scope: Namespaced
-  names: {kind: ServiceMonitor, plural: servicemonitors}
-  versions:
-  - name: v1
-    served: true
-    storage: true
-    schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, x-kubernetes-preserve-unknown-fields: true}}}}
----
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: podmonitors.monitoring.coreos.com}
-spec:
-  group: monitoring.coreos.com
-  scope: Namespaced
-  names: {kind: PodMonitor, plural: podmonitors}
-  versions:
-  - name: v1
-    served: true
-    storage: true
-    schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, x-kubernetes-preserve-unknown-fields: true}}}}
----
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: prometheusrules.monitoring.coreos.com}
-spec:
-  group: monitoring.coreos.com
-  scope: Namespaced
-  names: {kind: PrometheusRule, plural: prometheusrules}
+  names: {kind: ` + kind + `, plural: ` + plural + `}
   versions:
   - name: v1
     served: true
     storage: true
     schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, x-kubernetes-preserve-unknown-fields: true}}}}
 `
+}
 
 // everything are values that enable all that the chart can make.
 var everything = map[string]any{
@@ -92,7 +69,9 @@ func helm(t *testing.T, namespace string, settings map[string]any, values map[st
 // nothing. The pods of the Deployments are admitted to a namespace that is restricted.
 func TestManifests(t *testing.T) {
 	kube := startKube(t)
-	kube.Apply(operatorKinds)
+	for _, kind := range []string{"ServiceMonitor", "PodMonitor", "PrometheusRule"} {
+		kube.Apply(operatorKind(kind))
+	}
 	kube.Apply(`{apiVersion: v1, kind: Node, metadata: {name: node-a, labels: {kubernetes.io/os: linux}}}`) // for DaemonSets
 	awaitKinds(t, kube)
 	tryDefinitions(t, kube)
