@@ -119,8 +119,9 @@ func (c *Cache) find(k object.Key) (uint32, bool) {
 	return 0, false
 }
 
-// SetEndpoint adds or replaces an endpoint. It is read-only from now on.
-func (c *Cache) SetEndpoint(e Endpoint) {
+// SetEndpoint adds or replaces an endpoint. It is read-only from now on. It returns the endpoint as the cache keeps it, so that a
+// caller that needs it too need not keep another.
+func (c *Cache) SetEndpoint(e Endpoint) *Endpoint {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e.index()
@@ -132,7 +133,9 @@ func (c *Cache) SetEndpoint(e Endpoint) {
 		c.insert(id, &e)
 	default:
 		c.update(id, &e)
+		return c.pods[id].ep
 	}
+	return &e
 }
 
 // DeleteEndpoint removes an endpoint, if it is there.

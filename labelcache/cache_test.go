@@ -84,6 +84,18 @@ func TestAnAddressOfTwoMembersSurvivesTheFirstRemoval(t *testing.T) {
 	require.Equal(t, addrs("10.0.0.1"), changes[0].AddrsRemoved)
 }
 
+func TestAnEndpointIsKeptOnce(t *testing.T) {
+	c := labelcache.New()
+	first := c.SetEndpoint(pod(t, "a", "app=web", "10.0.0.1"))
+	require.Same(t, first, c.SetEndpoint(pod(t, "a", "app=web", "10.0.0.1")), "nothing changed")
+	second := c.SetEndpoint(pod(t, "a", "app=web", "10.0.0.2"))
+	require.NotSame(t, first, second)
+	v, _ := c.Commit()
+	published, ok := v.Endpoint(podKey("a"))
+	require.True(t, ok)
+	require.Same(t, second, published)
+}
+
 func TestAnAddressThatMovesBetweenMembersIsNoChangeOfAddresses(t *testing.T) {
 	c := labelcache.New()
 	c.AddTerm("web", podTerm(t, "app=web"))

@@ -12,10 +12,10 @@ import (
 
 // podEntry is a pod that can have traffic of its own, as its object says.
 type podEntry struct {
-	endpoint labelcache.Endpoint // with every address
-	problems []object.Problem    // of the object itself
-	leaving  bool                // it has a deletion timestamp
-	at       []int               // for each address, the index in its list of addrPods; nil outside the table
+	endpoint *labelcache.Endpoint // with every address; that of the label cache if they all count as addresses of this pod
+	problems []object.Problem     // of the object itself
+	leaving  bool                 // it has a deletion timestamp
+	at       []int                // for each address, the index in its list of addrPods; nil outside the table
 }
 
 // podTable holds which pods have which address. An address belongs to one pod at a time: a pod that is not terminating
@@ -146,7 +146,7 @@ func (t *podTable) withdraw(e *podEntry) {
 // settle returns the endpoint of e with the addresses that belong to it, and its faults including addresses that other
 // pods have too.
 func (t *podTable) settle(e *podEntry) (labelcache.Endpoint, []object.Problem) {
-	out := e.endpoint
+	out := *e.endpoint
 	faults := field.Faults{
 		Of:   intent.Origin{Cluster: out.Key.Cluster, Kind: object.KindPod, Namespace: out.Key.Namespace, Name: out.Key.Name},
 		List: slices.Clip(e.problems),
@@ -178,7 +178,9 @@ func (t *Translator) putEndpoint(key object.Key, is *podEntry) {
 	}
 	for _, e := range others {
 		endpoint, faults := t.pods.settle(e)
-		t.cache.SetEndpoint(endpoint)
+		if cached := t.cache.SetEndpoint(endpoint); len(cached.Addrs) == len(e.endpoint.Addrs) {
+			e.endpoint = cached
+		}
 		t.problems.Set(t.podRef(endpoint.Key), faults)
 	}
 }

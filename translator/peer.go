@@ -49,7 +49,7 @@ func (t *Translator) putPeerPod(key object.Key, pod *corev1.Pod) {
 		t.dropPeerPod(key)
 		return
 	}
-	t.putEndpoint(key, &podEntry{endpoint: endpoint, problems: faults.List, leaving: pod.DeletionTimestamp != nil})
+	t.putEndpoint(key, &podEntry{endpoint: &endpoint, problems: faults.List, leaving: pod.DeletionTimestamp != nil})
 	t.space.look(key, endpoint.Addrs)
 }
 

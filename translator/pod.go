@@ -27,7 +27,7 @@ func (t *Translator) putPod(pod *corev1.Pod) {
 		t.putEndpoint(key, nil)
 		return
 	}
-	t.putEndpoint(key, &podEntry{endpoint: endpoint, problems: faults.List, leaving: pod.DeletionTimestamp != nil})
+	t.putEndpoint(key, &podEntry{endpoint: &endpoint, problems: faults.List, leaving: pod.DeletionTimestamp != nil})
 }
 
 // podRef is the reference under which the problems of a pod are kept.
