@@ -68,7 +68,7 @@ func (c *Client) PortChanges() []PortChange {
 	for _, name := range slices.Sorted(maps.Keys(c.ports.changed)) {
 		changes = append(changes, PortChange{name, c.ports.changed[name]})
 	}
-	clear(c.ports.changed)
+	c.ports.changed = make(map[string][]string) // clear would keep the room for every port there is, which the first call lists
 	return changes
 }
 
