@@ -14,6 +14,7 @@ type retainer interface {
 	Due() (time.Time, bool)
 	Kept() []retention.Object
 	Approve(refs []object.Ref)
+	Refs() []object.Ref
 }
 
 var _ retainer = (*retention.Source)(nil)

@@ -46,7 +46,7 @@ type Pipeline struct {
 	kept        []retention.Object
 	stats       Stats
 	backlog     backlog
-	refs        map[object.Ref]struct{} // of the objects that were read
+	refs        map[object.Ref]struct{} // of the objects that were read, unless the source keeps them: there are many
 }
 
 // Published is a new snapshot and what it was made from.
@@ -129,10 +129,17 @@ func (p *Pipeline) Edition() uint64 {
 // WriteManifests writes every object that was read, as it is now, as one List in JSON, without the fields that netloom does
 // not use. The other clusters of a set are written with it.
 func (p *Pipeline) WriteManifests(w io.Writer) error {
+	return manifest.Write(w, p.source, p.read(), p.clusterSet())
+}
+
+// read lists the objects that were read, sorted.
+func (p *Pipeline) read() []object.Ref {
+	if p.retainer != nil {
+		return p.retainer.Refs()
+	}
 	p.mu.RLock()
-	refs := slices.SortedFunc(maps.Keys(p.refs), object.Ref.Compare)
-	p.mu.RUnlock()
-	return manifest.Write(w, p.source, refs, p.clusterSet())
+	defer p.mu.RUnlock()
+	return slices.SortedFunc(maps.Keys(p.refs), object.Ref.Compare)
 }
 
 // clusterSet returns the set of clusters; nil if there is one cluster.
@@ -257,19 +264,26 @@ func (p *Pipeline) unreported(refs []object.Ref, synced bool) []object.Ref {
 
 func (p *Pipeline) take(ref object.Ref) {
 	object, ok := p.source.Get(ref)
-	p.mu.Lock()
-	if ok {
-		p.refs[ref] = struct{}{}
-	} else {
-		delete(p.refs, ref)
+	if p.retainer == nil {
+		p.note(ref, ok)
 	}
-	p.mu.Unlock()
 	if !ok {
 		p.translator.Remove(ref.Kind, ref.Namespace, ref.Name)
 		return
 	}
 	if err := p.translator.Put(object); err != nil {
 		p.log.WithError(err).WithField("object", ref.String()).Warn("object left out")
+	}
+}
+
+// note records whether an object was read.
+func (p *Pipeline) note(ref object.Ref, ok bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if ok {
+		p.refs[ref] = struct{}{}
+	} else {
+		delete(p.refs, ref)
 	}
 }
 

@@ -76,6 +76,11 @@ func (l *Ledger) Get(ref object.Ref) (source.Held, bool) {
 	return o, ok
 }
 
+// Refs lists the objects in force, sorted.
+func (l *Ledger) Refs() []object.Ref {
+	return slices.SortedFunc(maps.Keys(l.known), object.Ref.Compare)
+}
+
 // Kept lists the objects that are kept, sorted.
 func (l *Ledger) Kept() []Object {
 	out := make([]Object, 0, len(l.kept))

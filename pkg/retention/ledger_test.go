@@ -2,6 +2,7 @@ package retention_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -119,9 +120,11 @@ func (s *stage) kept() []object.Ref {
 func (s *stage) inForce(all ...object.Ref) int {
 	n := 0
 	for _, r := range all {
-		if _, ok := s.ledger.Get(r); ok {
+		_, ok := s.ledger.Get(r)
+		if ok {
 			n++
 		}
+		require.Equal(s.t, ok, slices.Contains(s.ledger.Refs(), r))
 	}
 	return n
 }

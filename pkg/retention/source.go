@@ -80,6 +80,13 @@ func (s *Source) inForce(ref object.Ref) (source.Held, bool) {
 	return s.ledger.Get(ref)
 }
 
+// Refs lists the objects in force as of the last Drain, sorted.
+func (s *Source) Refs() []object.Ref {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ledger.Refs()
+}
+
 // Kept lists the objects that are missing from the source but still in force, sorted.
 func (s *Source) Kept() []Object {
 	s.mu.Lock()
