@@ -1,6 +1,8 @@
 package source
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -16,10 +18,13 @@ import (
 // lastApplied is a copy of the whole object that kubectl apply leaves on it.
 const lastApplied = corev1.LastAppliedConfigAnnotation
 
-// annotationPrefixes lists the prefixes of the annotations that are kept, apart from those of policies and namespaces:
+// ownPrefix is the prefix of netloom's own annotations, the only ones of pods that are kept: network plugins write several to each.
+const ownPrefix = "netloom.io/"
+
+// annotationPrefixes lists the prefixes of the annotations that are kept, apart from those of pods, policies and namespaces:
 // netloom's own, and those of the network plugins built on OVN.
 func annotationPrefixes() []string {
-	return []string{"netloom.io/", "k8s.ovn.org/", "ovn.kubernetes.io/"}
+	return []string{ownPrefix, "k8s.ovn.org/", "ovn.kubernetes.io/"}
 }
 
 func trimPolicy(p *networkingv1.NetworkPolicy) {
@@ -49,7 +54,7 @@ func trimPod(p *corev1.Pod) {
 			// A terminating pod gives way to the next owner of its address.
 			DeletionTimestamp: p.DeletionTimestamp,
 			Labels:            p.Labels,
-			Annotations:       networkAnnotations(p.Annotations),
+			Annotations:       ownAnnotations(p.Annotations),
 		},
 		Spec: corev1.PodSpec{
 			InitContainers: trimContainers(p.Spec.InitContainers, isSidecar),
@@ -89,6 +94,15 @@ func trimContainers(all []corev1.Container, wanted func(*corev1.Container) bool)
 		if c := &all[i]; wanted(c) {
 			kept = append(kept, corev1.Container{Name: c.Name, Ports: c.Ports, RestartPolicy: c.RestartPolicy})
 		}
+	}
+	return kept
+}
+
+func ownAnnotations(all map[string]string) map[string]string {
+	kept := maps.Clone(all)
+	maps.DeleteFunc(kept, func(k, _ string) bool { return !strings.HasPrefix(k, ownPrefix) })
+	if len(kept) == 0 {
+		return nil
 	}
 	return kept
 }
@@ -172,10 +186,11 @@ func trimSlice(s *discoveryv1.EndpointSlice) {
 		ObjectMeta:  trimMeta(&s.ObjectMeta),
 		AddressType: s.AddressType, Endpoints: s.Endpoints, Ports: s.Ports,
 	}
+	s.Endpoints = slices.Clone(s.Endpoints) // without the room that a decoder leaves
 	for i := range s.Endpoints {
 		e := &s.Endpoints[i]
 		s.Endpoints[i] = discoveryv1.Endpoint{
-			Addresses: e.Addresses, Conditions: e.Conditions, TargetRef: trimTarget(e.TargetRef),
+			Addresses: slices.Clone(e.Addresses), Conditions: e.Conditions, TargetRef: trimTarget(e.TargetRef),
 			NodeName: e.NodeName, Zone: e.Zone, Hints: e.Hints,
 		}
 	}

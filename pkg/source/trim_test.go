@@ -21,10 +21,8 @@ func TestTrimmedPod(t *testing.T) {
 	require.Equal(t, &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
 			Name: "a", Namespace: "shop", UID: "u", ResourceVersion: "7",
-			Labels: map[string]string{"app": "a"},
-			Annotations: map[string]string{
-				"netloom.io/log": "info", "k8s.ovn.org/pod-networks": "{}", "ovn.kubernetes.io/ip_address": "10.0.0.1",
-			},
+			Labels:      map[string]string{"app": "a"},
+			Annotations: map[string]string{"netloom.io/log": "info"},
 		},
 		Spec: corev1.PodSpec{
 			InitContainers: []corev1.Container{
@@ -134,10 +132,11 @@ func TestTrimmedSlice(t *testing.T) {
 			Annotations:     map[string]string{corev1.EndpointsLastChangeTriggerTime: "now", "netloom.io/network": "n"},
 			OwnerReferences: []metav1.OwnerReference{{Name: "web"}}, ManagedFields: []metav1.ManagedFieldsEntry{{}},
 		},
-		AddressType: discoveryv1.AddressTypeIPv4, Endpoints: []discoveryv1.Endpoint{endpoint},
+		AddressType: discoveryv1.AddressTypeIPv4, Endpoints: append(make([]discoveryv1.Endpoint, 0, 8), endpoint),
 		Ports: []discoveryv1.EndpointPort{{Name: new("a"), Port: new(int32(80)), AppProtocol: new("http")}},
 	}
 	trim(t, s)
+	require.Equal(t, 1, cap(s.Endpoints), "no room is left")
 	endpoint.Hostname, endpoint.DeprecatedTopology = nil, nil
 	endpoint.TargetRef = &corev1.ObjectReference{Kind: "Pod", Namespace: "shop", Name: "a"}
 	require.Equal(t, &discoveryv1.EndpointSlice{

@@ -18,18 +18,23 @@ import (
 // compactPod is a trimmed pod as it is kept. There are many pods, a corev1.Pod is more than a kilobyte without any content, and
 // what a workload's pods have in common is kept once: their labels and containers, and names of namespaces and nodes.
 type compactPod struct {
-	namespace, name, version string
-	uid                      types.UID
-	labels                   *podLabels // nil for none
-	annotations              []string   // keys and values in turn, sorted by key
-	containers               *podContainers
-	node                     string
-	phase                    corev1.PodPhase
-	ip                       string
-	ips                      []corev1.PodIP // nil if ip is the only one
-	deleted                  *metav1.Time
-	hostNetwork              bool
-	noIPs                    bool // Status.PodIPs is empty although there is an ip
+	name, version   string
+	uid             types.UID
+	ip              string
+	namespace, node unique.Handle[string]
+	phase           unique.Handle[corev1.PodPhase]
+	labels          *podLabels // nil for none
+	containers      *podContainers
+	ips             []corev1.PodIP // nil if ip is the only one
+	few             *podFew        // nil for none
+	hostNetwork     bool
+	noIPs           bool // Status.PodIPs is empty although there is an ip
+}
+
+// podFew is what few pods have.
+type podFew struct {
+	annotations []string // keys and values in turn, sorted by key
+	deleted     *metav1.Time
 }
 
 // podLabels are labels that pods share.
@@ -56,10 +61,12 @@ func (c compactor) compact(o source.Object) any {
 		return o
 	}
 	out := &compactPod{
-		namespace: unique.Make(p.Namespace).Value(), name: p.Name, version: p.ResourceVersion, uid: p.UID,
-		annotations: pairs(p.Annotations), containers: c.share(p.Spec.InitContainers, p.Spec.Containers),
-		node: unique.Make(p.Spec.NodeName).Value(), phase: unique.Make(p.Status.Phase).Value(),
-		ip: p.Status.PodIP, deleted: p.DeletionTimestamp, hostNetwork: p.Spec.HostNetwork,
+		name: p.Name, version: p.ResourceVersion, uid: p.UID, ip: p.Status.PodIP,
+		namespace: unique.Make(p.Namespace), node: unique.Make(p.Spec.NodeName), phase: unique.Make(p.Status.Phase),
+		containers: c.share(p.Spec.InitContainers, p.Spec.Containers), hostNetwork: p.Spec.HostNetwork,
+	}
+	if len(p.Annotations) > 0 || p.DeletionTimestamp != nil {
+		out.few = &podFew{pairs(p.Annotations), p.DeletionTimestamp}
 	}
 	switch ips := p.Status.PodIPs; {
 	case len(ips) == 0:
@@ -138,33 +145,48 @@ func interned(pairs []string) map[string]string {
 
 // GetObjectMeta implements metav1.ObjectMetaAccessor, by which informers know the name and the version of what they keep.
 func (p *compactPod) GetObjectMeta() metav1.Object {
-	return &metav1.ObjectMeta{Namespace: p.namespace, Name: p.name, UID: p.uid, ResourceVersion: p.version}
+	return &metav1.ObjectMeta{Namespace: p.namespace.Value(), Name: p.name, UID: p.uid, ResourceVersion: p.version}
 }
 
 // expand returns the pod in its type. Its labels and containers are shared.
 func (p *compactPod) expand() source.Object {
 	out := &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{
-			Namespace: p.namespace, Name: p.name, UID: p.uid, ResourceVersion: p.version, DeletionTimestamp: p.deleted,
-		},
+		ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace.Value(), Name: p.name, UID: p.uid, ResourceVersion: p.version},
 		Spec: corev1.PodSpec{
-			InitContainers: p.containers.init, Containers: p.containers.of, NodeName: p.node, HostNetwork: p.hostNetwork,
+			InitContainers: p.containers.init, Containers: p.containers.of, NodeName: p.node.Value(), HostNetwork: p.hostNetwork,
 		},
-		Status: corev1.PodStatus{Phase: p.phase, PodIP: p.ip, PodIPs: p.ips},
+		Status: corev1.PodStatus{Phase: p.phase.Value(), PodIP: p.ip, PodIPs: p.ips},
 	}
 	if p.labels != nil {
 		out.Labels = p.labels.of
 	}
-	if len(p.annotations) > 0 {
-		out.Annotations = make(map[string]string, len(p.annotations)/2)
-		for i := 0; i < len(p.annotations); i += 2 {
-			out.Annotations[p.annotations[i]] = p.annotations[i+1]
-		}
+	if p.few != nil {
+		out.DeletionTimestamp, out.Annotations = p.few.deleted, p.few.annotated()
 	}
 	if p.ips == nil && !p.noIPs {
 		out.Status.PodIPs = []corev1.PodIP{{IP: p.ip}}
 	}
 	return out
+}
+
+// annotated returns the annotations, nil for none.
+func (f *podFew) annotated() map[string]string {
+	if len(f.annotations) == 0 {
+		return nil
+	}
+	m := make(map[string]string, len(f.annotations)/2)
+	for i := 0; i < len(f.annotations); i += 2 {
+		m[f.annotations[i]] = f.annotations[i+1]
+	}
+	return m
+}
+
+// equal reports whether two of them are the same; either may be nil.
+func (f *podFew) equal(g *podFew) bool {
+	if f == nil || g == nil {
+		return f == g
+	}
+	return slices.Equal(f.annotations, g.annotations) && f.deleted.Equal(g.deleted)
 }
 
 // Object implements source.Held.
@@ -194,7 +216,6 @@ func equalKept(a, b any) bool {
 // equal reports whether two pods differ in nothing but their resource version. Equal labels and containers are the same.
 func (p *compactPod) equal(q *compactPod) bool {
 	return p.namespace == q.namespace && p.name == q.name && p.uid == q.uid && p.labels == q.labels &&
-		slices.Equal(p.annotations, q.annotations) && p.containers == q.containers && p.node == q.node &&
-		p.phase == q.phase && p.ip == q.ip && p.noIPs == q.noIPs && slices.Equal(p.ips, q.ips) &&
-		p.deleted.Equal(q.deleted) && p.hostNetwork == q.hostNetwork
+		p.containers == q.containers && p.node == q.node && p.phase == q.phase && p.ip == q.ip && p.noIPs == q.noIPs &&
+		slices.Equal(p.ips, q.ips) && p.few.equal(q.few) && p.hostNetwork == q.hostNetwork
 }
