@@ -57,13 +57,13 @@ func TestDatabaseRestarted(t *testing.T) {
 	daemon := start(t, s.dir, s.lab.NBTCP())
 	s.settle(t, daemon)
 	w := s.watch(t)
-	stop := []func(){s.lab.StopDB, s.lab.KillDB, s.lab.StopDB}
+	stop := []func(){s.lab.StopDBs, s.lab.KillDBs, s.lab.StopDBs}
 	for turn, end := range stop {
 		end()
 		opens, closes := s.flip(t, turn+1) // while no database listens
 		w.turns(t, 10)
 		running(t, daemon)
-		s.lab.StartDB()
+		s.lab.StartDBs()
 		s.settle(t, daemon)
 		s.expect(t, ovnlab.Answered, "client", "web", "tcp", opens)
 		s.expect(t, ovnlab.Timeout, "client", "web", "tcp", closes)

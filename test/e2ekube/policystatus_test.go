@@ -105,7 +105,7 @@ func (w *world) enforcedOnceWritten() {
 	w.t.Log("a policy changes while the database does not answer")
 	old := w.generation("web")
 	w.netloom.Running()
-	w.ovn.StopDB()
+	w.ovn.StopDBs()
 	w.kube.Apply(webReaches("5432"))
 	require.Equal(w.t, old+1, w.generation("web"))
 	w.awaitRow("web", "False", old)
@@ -116,7 +116,7 @@ func (w *world) enforcedOnceWritten() {
 	w.awaitRow("db", "True", 1)
 	since, revision := s.Status.Targets[0].Since, s.Status.Targets[0].Revision
 	require.NotNil(w.t, since, "that of the generation that is in force")
-	w.ovn.StartDB()
+	w.ovn.StartDBs()
 	w.awaitRow("web", "True", old+1)
 	s = w.policyStatus("web")
 	require.False(w.t, s.Status.Targets[0].Since.Before(since))

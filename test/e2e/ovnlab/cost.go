@@ -53,7 +53,7 @@ func (l *Lab) FlowRecomputes() int {
 // NBLog returns the size of the Northbound database's file, a log of its transactions that the server compacts now and then.
 func (l *Lab) NBLog() int64 {
 	l.tb.Helper()
-	info, err := os.Stat(l.path("nb.db"))
+	info, err := os.Stat(l.path(nbFiles + ".db"))
 	if err != nil {
 		l.tb.Fatalf("log of the Northbound database: %v", err)
 	}
@@ -81,7 +81,7 @@ func (c *Chassis) Settle() {
 
 // busy reports whether a program of the chassis or its control plane works, or would if there was a processor for it.
 func (c *Chassis) busy() bool {
-	for _, p := range []*Process{c.lab.db, c.lab.north, c.vswitchd, c.controller} {
+	for _, p := range []*Process{c.lab.nb, c.lab.sb, c.lab.north, c.vswitchd, c.controller} {
 		raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.PID()))
 		if err != nil {
 			c.lab.tb.Fatalf("state of %s: %v", p.name, err)

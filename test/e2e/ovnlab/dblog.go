@@ -11,7 +11,7 @@ import (
 // there is none. They are read from its file.
 func (l *Lab) NBComments() []string {
 	l.tb.Helper()
-	out := l.run("ovsdb-tool", "show-log", "-m", l.path("nb.db"))
+	out := l.run("ovsdb-tool", "show-log", "-m", l.path(nbFiles+".db"))
 	var all []string
 	for _, head := range regexp.MustCompile(`(?m)^record \d+: .*$`).FindAllString(out, -1) {
 		_, comment, _ := strings.Cut(head, ` "`)

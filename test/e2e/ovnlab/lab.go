@@ -19,6 +19,12 @@ const (
 	ovsSchema = "openvswitch/vswitch.ovsschema"
 )
 
+// Names of the files of each database, as Debian's ovn-central has them: its log of transactions, its sockets and what its server prints.
+const (
+	nbFiles = "ovnnb_db"
+	sbFiles = "ovnsb_db"
+)
+
 // shared returns the path of a file in the share directory of the programs that are tested.
 func shared(tb testing.TB, name string) string {
 	tb.Helper()
@@ -29,14 +35,16 @@ func shared(tb testing.TB, name string) string {
 	return filepath.Join(filepath.Dir(program), "../share", name)
 }
 
-// Lab is an OVN control plane: the Northbound and Southbound databases in one ovsdb-server, and northd.
+// Lab is an OVN control plane: the Northbound and Southbound databases, each with a server of its own, and northd. A write to the
+// Northbound database does not wait for northd's transactions in the other, as with Debian's ovn-central.
 // Its methods fail the test on any error, so they belong to the test's own goroutine.
 type Lab struct {
 	tb    testing.TB
 	dir   string
 	env   []string
 	port  int
-	db    *Process
+	nb    *Process
+	sb    *Process
 	north *Process
 	net   *Network // what Install put there
 
@@ -51,9 +59,9 @@ func Start(tb testing.TB) *Lab {
 	tb.Helper()
 	l := &Lab{tb: tb, dir: scratch(tb), port: freePort(tb)}
 	l.env = environment(l.dir)
-	l.ovsdbTool("create", "nb.db", nbSchema)
-	l.ovsdbTool("create", "sb.db", sbSchema)
-	l.startDB()
+	l.ovsdbTool("create", nbFiles+".db", nbSchema)
+	l.ovsdbTool("create", sbFiles+".db", sbSchema)
+	l.StartDBs()
 	l.north = l.spawn("northd.log", "ovn-northd", "--no-chdir", "--unixctl="+l.path("northd.ctl"),
 		"--ovnnb-db="+l.NBUnix(), "--ovnsb-db="+l.SBUnix())
 	l.Sync()
@@ -84,32 +92,41 @@ func searchPath() string { return os.Getenv("PATH") + ":/usr/sbin:/usr/bin:/sbin
 
 // environment makes every OVN and OVS program use dir.
 func environment(dir string) []string {
-	sock := "unix:" + filepath.Join(dir, "ovn.sock")
 	return []string{
 		"PATH=" + searchPath(),
 		"OVS_RUNDIR=" + dir, "OVN_RUNDIR=" + dir, "OVS_DBDIR=" + dir, "OVN_DBDIR=" + dir,
-		"OVS_LOGDIR=" + dir, "OVN_LOGDIR=" + dir, "OVN_NB_DB=" + sock, "OVN_SB_DB=" + sock,
+		"OVS_LOGDIR=" + dir, "OVN_LOGDIR=" + dir,
+		"OVN_NB_DB=unix:" + filepath.Join(dir, nbFiles+".sock"), "OVN_SB_DB=unix:" + filepath.Join(dir, sbFiles+".sock"),
 	}
 }
 
-func (l *Lab) startDB() {
+// serve starts the server of one database.
+func (l *Lab) serve(files string, more ...string) *Process {
 	l.tb.Helper()
-	l.db = l.spawn("ovsdb.log", "ovsdb-server", l.path("nb.db"), l.path("sb.db"), "--no-chdir",
-		"--unixctl="+l.path("ovsdb.ctl"), "--remote=punix:"+l.path("ovn.sock"),
-		fmt.Sprintf("--remote=ptcp:%d:127.0.0.1", l.port))
-	Eventually(l.tb, patience, "ovsdb-server listens", func() bool { return answers(l.tb.Context(), l.path("ovn.sock")) })
+	path := l.path(files)
+	argv := []string{"ovsdb-server", path + ".db", "--no-chdir", "--unixctl=" + path + ".ctl", "--remote=punix:" + path + ".sock"}
+	p := l.spawn(files+".log", append(argv, more...)...)
+	Eventually(l.tb, patience, "the server of "+files+" listens", func() bool { return answers(l.tb.Context(), path+".sock") })
+	return p
 }
 
-// StopDB stops the database server; its content stays on disk.
-func (l *Lab) StopDB() { l.db.Stop() }
+// StopDBs stops the servers of both databases; their content stays on disk.
+func (l *Lab) StopDBs() {
+	l.nb.Stop()
+	l.sb.Stop()
+}
 
-// KillDB sends SIGKILL to the database server.
-func (l *Lab) KillDB() { l.db.Kill() }
+// KillDBs sends SIGKILL to the servers of both databases.
+func (l *Lab) KillDBs() {
+	l.nb.Kill()
+	l.sb.Kill()
+}
 
-// StartDB starts the database server again, on the same addresses, with the same content.
-func (l *Lab) StartDB() {
+// StartDBs starts the servers of both databases, after StopDBs and KillDBs on the same addresses with the same content.
+func (l *Lab) StartDBs() {
 	l.tb.Helper()
-	l.startDB()
+	l.nb = l.serve(nbFiles, fmt.Sprintf("--remote=ptcp:%d:127.0.0.1", l.port))
+	l.sb = l.serve(sbFiles)
 }
 
 func (l *Lab) path(name string) string { return filepath.Join(l.dir, name) }
@@ -140,13 +157,13 @@ func (l *Lab) HasTiers() bool {
 }
 
 // NBUnix is the Northbound database's address on a unix socket.
-func (l *Lab) NBUnix() string { return "unix:" + l.path("ovn.sock") }
+func (l *Lab) NBUnix() string { return "unix:" + l.path(nbFiles+".sock") }
 
 // NBTCP is the Northbound database's address on loopback.
 func (l *Lab) NBTCP() string { return fmt.Sprintf("tcp:127.0.0.1:%d", l.port) }
 
 // SBUnix is the Southbound database's address on a unix socket.
-func (l *Lab) SBUnix() string { return l.NBUnix() }
+func (l *Lab) SBUnix() string { return "unix:" + l.path(sbFiles+".sock") }
 
 // NBCtl runs ovn-nbctl and returns what it printed.
 func (l *Lab) NBCtl(args ...string) string {
