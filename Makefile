@@ -94,7 +94,8 @@ arch: ## Check every import against the table of packages
 	$(GO) test ./test/arch
 
 .PHONY: vet
-vet: ## Run go vet, with and without the end-to-end tests
+vet: ## Compile without tests, and run go vet with and without the end-to-end tests
+	$(GO) build ./...
 	$(GO) vet ./...
 	$(GO) vet -tags e2e ./...
 

@@ -56,7 +56,7 @@ type Translator struct {
 	families  intent.Families
 	cache     *labelcache.Cache
 	dirty     *dirty.Queue
-	problems  field.Problems
+	problems  *object.Problems
 	pods      podTable
 	peers     map[string]*peerObjects // by cluster
 	space     addressSpace
@@ -83,7 +83,7 @@ func New(opts Options) *Translator {
 		families: opts.Families,
 		cache:    labelcache.New(cacheOpts...),
 		dirty:    &dirty.Queue{},
-		problems: field.Problems{},
+		problems: &object.Problems{},
 		pods:     newPodTable(),
 		peers:    map[string]*peerObjects{},
 		space:    newAddressSpace(),
@@ -164,7 +164,7 @@ func (t *Translator) Remove(kind, namespace, name string) {
 	}
 }
 
-// Problems lists what could not be translated, in order, as of the last Snapshot.
+// Problems lists what could not be translated, in order, as of the last Snapshot. The list must not be changed.
 func (t *Translator) Problems() []object.Problem { return t.problems.All() }
 
 // View returns the view of the label cache at the last snapshot.

@@ -156,7 +156,11 @@ func (c *Checker) translate(ref object.Ref, o metav1.Object) *translation {
 		}
 	}
 	x.order()
-	x.faults = slices.DeleteFunc(c.t.Problems(), func(p object.Problem) bool { return p.Ref != ref })
+	for _, p := range c.t.Problems() {
+		if p.Ref == ref {
+			x.faults = append(x.faults, p)
+		}
+	}
 	return x
 }
 

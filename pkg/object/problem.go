@@ -85,25 +85,6 @@ func (p Problem) Compare(o Problem) int {
 	)
 }
 
-// Changed are the objects with a problem that is in only one of two lists.
-func Changed(was, now []Problem) map[Ref]bool {
-	const inBoth = 3
-	in := map[Problem]uint8{}
-	for _, p := range was {
-		in[p] |= 1
-	}
-	for _, p := range now {
-		in[p] |= 2
-	}
-	refs := map[Ref]bool{}
-	for p, where := range in {
-		if where != inBoth {
-			refs[p.Ref] = true
-		}
-	}
-	return refs
-}
-
 // joined puts a colon between a and b unless one of them is empty.
 func joined(a, b string) string {
 	if a == "" || b == "" {

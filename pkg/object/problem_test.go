@@ -77,14 +77,3 @@ func TestProblemOrder(t *testing.T) {
 	slices.SortFunc(got, object.Problem.Compare)
 	require.Equal(t, want, got)
 }
-
-func TestChangedProblems(t *testing.T) {
-	of := func(name, message string) object.Problem {
-		return object.Problem{Ref: object.Ref{Kind: "Pod", Name: name}, Message: message}
-	}
-	was := []object.Problem{of("same", "x"), of("gone", "x"), of("edited", "x")}
-	now := []object.Problem{of("edited", "y"), of("new", "x"), of("same", "x"), of("same", "x")}
-	require.Equal(t, map[object.Ref]bool{
-		{Kind: "Pod", Name: "gone"}: true, {Kind: "Pod", Name: "edited"}: true, {Kind: "Pod", Name: "new"}: true,
-	}, object.Changed(was, now))
-}

@@ -32,6 +32,7 @@ type Pipeline struct {
 	published   []func(Published)
 	undelivered map[object.Ref]bool // drained before the source had synced
 	tasks       *tasks
+	collected   [][]object.Problem            // what the last problems are of
 	peers       Peers                         // nil if there is one cluster
 	retainer    retainer                      // the source, if it keeps missing objects; nil otherwise
 	inTargets   func() []retention.KeptObject // what targets keep; nil if none keeps anything
@@ -52,12 +53,12 @@ type Pipeline struct {
 // Published is a new snapshot and what it was made from.
 type Published struct {
 	Snapshot    *intent.Snapshot
-	View        labelcache.View // the endpoints that it was made from
-	Events      []object.Ref    // what was drained for it, the first time since the start; each once
-	Since       time.Time       // when the pipeline woke for it
-	Took        time.Duration   // to translate
-	Problems    []object.Problem
-	Unavailable []string // kinds that cannot be read
+	View        labelcache.View  // the endpoints that it was made from
+	Events      []object.Ref     // what was drained for it, the first time since the start; each once
+	Since       time.Time        // when the pipeline woke for it
+	Took        time.Duration    // to translate
+	Problems    []object.Problem // in order; the same list as before if none has come or gone
+	Unavailable []string         // kinds that cannot be read
 	Kept        []retention.Object
 	Stats       Stats
 }
@@ -103,13 +104,6 @@ func (p *Pipeline) Latest() *intent.Snapshot {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	return p.latest
-}
-
-// Problems lists what the source and the translator could not understand.
-func (p *Pipeline) Problems() []object.Problem {
-	p.mu.RLock()
-	defer p.mu.RUnlock()
-	return slices.Clone(p.problems)
 }
 
 // Stats counts what the newest snapshot holds.
@@ -184,13 +178,13 @@ func (p *Pipeline) Step() {
 		p.take(ref)
 	}
 	if refs = p.unreported(refs, synced); !synced {
-		p.setProblems(p.collectProblems(nil)) // the possible reason
+		p.setProblems(p.collectProblems()) // the possible reason
 		return
 	}
 	p.translator.SetUnknown(UnknownAreas(unavailable))
 	snapshot := p.translator.Snapshot()
 	kept := p.keptNow()
-	problems := p.collectProblems(slices.Concat(p.translator.Problems(), p.missing(kept), p.keptProblems()))
+	problems := p.collectProblems(p.translator.Problems(), p.missing(kept), p.keptProblems())
 	stats := p.count(snapshot)
 
 	p.mu.Lock()
@@ -285,31 +279,6 @@ func (p *Pipeline) note(ref object.Ref, ok bool) {
 	} else {
 		delete(p.refs, ref)
 	}
-}
-
-// setProblems stores the problems while there is no snapshot yet.
-func (p *Pipeline) setProblems(problems []object.Problem) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.problems = problems
-}
-
-// collectProblems gathers the problems of the source and of the translator, and logs the new ones.
-func (p *Pipeline) collectProblems(found []object.Problem) []object.Problem {
-	known := map[object.Problem]bool{}
-	for _, old := range p.Problems() {
-		known[old] = true
-	}
-	all := slices.Concat(p.source.Problems(), found)
-	if p.peers != nil {
-		all = append(all, p.peers.Problems()...)
-	}
-	for _, f := range all {
-		if !known[f] {
-			p.log.WithError(f).Warn("problem in a source object")
-		}
-	}
-	return all
 }
 
 func (p *Pipeline) count(s *intent.Snapshot) Stats {

@@ -39,25 +39,3 @@ func (f *Faults) AddOnce(field, format string, args ...any) {
 		f.List = f.List[:last]
 	}
 }
-
-// Problems holds the faults of all objects.
-type Problems map[object.Ref][]object.Problem
-
-// Set replaces the faults of an object with list. An empty list means that nothing is wrong with it.
-func (p Problems) Set(of object.Ref, list []object.Problem) {
-	if len(list) == 0 {
-		delete(p, of)
-		return
-	}
-	p[of] = list
-}
-
-// All lists the faults of every object, in order.
-func (p Problems) All() []object.Problem {
-	var all []object.Problem
-	for _, list := range p {
-		all = append(all, list...)
-	}
-	slices.SortFunc(all, object.Problem.Compare)
-	return all
-}

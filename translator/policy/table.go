@@ -27,7 +27,7 @@ type Table struct {
 	sets       *sets.Table
 	hosts      *host.Table
 	dirty      *dirty.Queue
-	problems   field.Problems
+	problems   *object.Problems
 	objects    map[object.Ref]metav1.Object // policies and nodes
 	namespaces map[string]*corev1.Namespace
 	translated map[object.Ref]*result
@@ -63,7 +63,7 @@ type guards struct {
 
 // NewTable makes an empty table.
 func NewTable(
-	source field.Source, limits budget.Limits, s *sets.Table, hosts *host.Table, queue *dirty.Queue, problems field.Problems,
+	source field.Source, limits budget.Limits, s *sets.Table, hosts *host.Table, queue *dirty.Queue, problems *object.Problems,
 ) *Table {
 	return &Table{
 		source: source, budget: limits, sets: s, hosts: hosts, dirty: queue, problems: problems,

@@ -25,7 +25,7 @@ type Table struct {
 	options    Options
 	sets       *sets.Table
 	dirty      *dirty.Queue
-	problems   field.Problems
+	problems   *object.Problems
 	objects    map[object.Ref]metav1.Object // SD-WAN resources, and Services as service rules
 	services   map[object.Ref]*corev1.Service
 	translated map[object.Ref]*result
@@ -47,7 +47,7 @@ type result struct {
 
 // NewTable makes an empty table.
 func NewTable(
-	source field.Source, opts Options, s *sets.Table, hosts *host.Table, queue *dirty.Queue, problems field.Problems,
+	source field.Source, opts Options, s *sets.Table, hosts *host.Table, queue *dirty.Queue, problems *object.Problems,
 ) *Table {
 	return &Table{
 		source: source, options: opts, sets: s, dirty: queue, problems: problems,

@@ -36,7 +36,7 @@ type Table struct {
 	source   field.Source
 	budget   budget.Limits
 	dirty    *dirty.Queue
-	problems field.Problems
+	problems *object.Problems
 	nodes    nodes
 	byRef    map[object.Ref]*service
 	slices   map[object.Ref]*endpointSlice // by their own references
@@ -45,7 +45,7 @@ type Table struct {
 }
 
 // NewTable makes an empty table.
-func NewTable(source field.Source, limits budget.Limits, queue *dirty.Queue, problems field.Problems) *Table {
+func NewTable(source field.Source, limits budget.Limits, queue *dirty.Queue, problems *object.Problems) *Table {
 	return &Table{
 		source: source, budget: limits, dirty: queue, problems: problems,
 		nodes:   nodes{byName: map[string]*intent.Node{}},

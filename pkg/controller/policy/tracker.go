@@ -34,7 +34,8 @@ type tracker struct {
 	sizesDue time.Time             // when the sizes of sets may be reported again
 	nodes    map[string]bool       // that exist; nil if they do not matter
 	gaps     gaps                  // in coverage
-	faults   []object.Problem      // as of the last snapshot
+	problems []object.Problem      // as of the last snapshot
+	faults   []object.Problem      // those of them that are reported
 	trouble  map[string]time.Time  // by target: since when its rounds have failed
 	kept     map[object.Ref]string // why targets keep objects that the source does not have
 }
@@ -89,7 +90,6 @@ func (t *tracker) end() {
 
 // Published records what a snapshot was made from. Only the pipeline's goroutine calls it.
 func (t *tracker) Published(p pipeline.Published) {
-	faults := problemsOf(p.Problems)
 	first := t.touched == 0
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -99,10 +99,7 @@ func (t *tracker) Published(p pipeline.Published) {
 		nodesChanged = t.takeNode(ref) || nodesChanged
 		t.take(ref, first)
 	}
-	for ref := range object.Changed(t.faults, faults) {
-		t.add(ref)
-	}
-	t.faults = faults
+	t.takeProblems(p.Problems)
 	changes, known := p.Snapshot.Since(t.touched)
 	before := cmp.Or(t.last, p.Snapshot) // which has the policies that went
 	t.last, t.touched = p.Snapshot, max(1, p.Snapshot.Revision())
@@ -113,6 +110,18 @@ func (t *tracker) Published(p pipeline.Published) {
 		t.addAll()
 	}
 	t.do(lookAround, 0)
+}
+
+// takeProblems queues the objects whose problems have changed. The lock is held.
+func (t *tracker) takeProblems(all []object.Problem) {
+	if object.SameProblems(t.problems, all) {
+		return
+	}
+	faults := problemsOf(all)
+	for ref := range object.ChangedProblems(t.faults, faults) {
+		t.add(ref)
+	}
+	t.problems, t.faults = all, faults
 }
 
 // takeChange queues the objects that a change of the snapshot affects. The lock is held.

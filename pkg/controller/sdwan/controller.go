@@ -52,7 +52,7 @@ type Controller struct {
 	statuses *statuses // nil if no status is written
 	reports  *reports  // nil if no reports are collected
 	log      logrus.FieldLogger
-	problems []object.Problem // that were logged, because no status is written; only the goroutine of the pipeline uses it
+	problems []object.Problem // as of the last snapshot, if no status is written: they are logged; only the goroutine of the pipeline uses it
 }
 
 // New makes a controller. Published has to be called for each snapshot, and Run to do its work.
@@ -89,9 +89,8 @@ func (c *Controller) Published(p *pipeline.Published) {
 	if c.statuses != nil {
 		c.statuses.Published(p)
 	} else {
-		problems := problemsOf(p.Problems)
-		logProblems(c.log, c.problems, problems)
-		c.problems = problems
+		logProblems(c.log, c.problems, p.Problems)
+		c.problems = p.Problems
 	}
 	c.fleet.Wake()
 }

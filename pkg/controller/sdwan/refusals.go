@@ -23,14 +23,16 @@ func logSkips(log logrus.FieldLogger, before, now []backends.Skip) {
 	}, "the CNF does not have an object as it should be")
 }
 
-// logProblems logs the problems of SD-WAN objects in now that are not in before.
+// logProblems logs the problems of SD-WAN objects in now that are not in before, both in order.
 func logProblems(log logrus.FieldLogger, before, now []object.Problem) {
-	known := map[string]bool{}
-	for i := range before {
-		known[before[i].Error()] = true
-	}
-	logNew(log, now, func(p object.Problem) (logrus.Fields, bool) {
-		return logrus.Fields{"object": p.Ref.Path(), "reason": p.What()}, !known[p.Error()]
+	var come []object.Problem
+	object.DiffProblems(before, now, func(p object.Problem, isNew bool) {
+		if isNew {
+			come = append(come, p)
+		}
+	})
+	logNew(log, problemsOf(come), func(p object.Problem) (logrus.Fields, bool) {
+		return logrus.Fields{"object": p.Ref.Path(), "reason": p.What()}, true
 	}, "SD-WAN object is not accepted")
 }
 

@@ -28,6 +28,7 @@ type statuses struct {
 	known    map[object.Ref]intent.Scope
 	open     map[object.Ref]bool                          // objects that some CNF may not have yet
 	problems []object.Problem                             // as of the last snapshot
+	faults   []object.Problem                             // those of them that are reported
 	queue    workqueue.TypedDelayingInterface[object.Ref] // objects to look at; nil while Run does not run
 }
 
@@ -40,19 +41,27 @@ func newStatuses(opts Options, env Environment, w *writer, f *fleet) *statuses {
 
 // Published takes in a snapshot and what it was made of. The goroutine of the pipeline calls it.
 func (s *statuses) Published(p *pipeline.Published) {
-	problems := problemsOf(p.Problems)
 	s.mu.Lock()
-	changed := object.Changed(s.problems, problems)
+	changed := s.takeProblems(p.Problems)
 	for _, ref := range p.Events {
 		if status.Finalizer(ref.Kind) != "" {
 			s.take(ref)
 			changed[ref] = true
 		}
 	}
-	s.problems = problems
 	s.mu.Unlock()
 	touches := s.touch(p.Snapshot)
 	s.mark(func(ref object.Ref, scope intent.Scope) bool { return changed[ref] || touches(scope) })
+}
+
+// takeProblems returns the objects whose problems have changed. The caller holds the lock.
+func (s *statuses) takeProblems(all []object.Problem) map[object.Ref]bool {
+	if object.SameProblems(s.problems, all) {
+		return map[object.Ref]bool{}
+	}
+	was := s.faults
+	s.problems, s.faults = all, problemsOf(all)
+	return object.ChangedProblems(was, s.faults)
 }
 
 // take takes in an object that may have changed. The caller holds the lock.

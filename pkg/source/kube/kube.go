@@ -33,10 +33,10 @@ type Source struct {
 	compactor compactor
 
 	mu       sync.Mutex
-	failures map[string]failure            // of kinds
-	garbled  map[object.Ref]object.Problem // objects that do not fit their type
-	refused  map[string]bool               // kinds that the API would not list, and has not listed since
-	absent   map[string]bool               // those of them that the API does not have, and need not have
+	problems object.Problems  // of objects that do not fit their type, and of kinds
+	failures map[string]error // why kinds cannot be listed or watched
+	refused  map[string]bool  // kinds that the API would not list, and has not listed since
+	absent   map[string]bool  // those of them that the API does not have, and need not have
 	running  bool
 	chosen   bool   // it is known which of the two kinds endpoints are read from
 	unused   string // the other of these two kinds; "" if there is none, or it is not known yet
@@ -49,12 +49,6 @@ type kindInformer struct {
 	handler  cache.ResourceEventHandlerRegistration // nil before Run
 }
 
-// failure is why a kind cannot be listed or watched.
-type failure struct {
-	problem object.Problem
-	err     error
-}
-
 // New makes a source of the objects that client can see. The API is not contacted before Run.
 func New(client kubernetes.Interface, opts Options, log logrus.FieldLogger) *Source {
 	k := &Source{
@@ -65,8 +59,7 @@ func New(client kubernetes.Interface, opts Options, log logrus.FieldLogger) *Sou
 		resources: map[string]*kindInformer{},
 		adapter:   newAdapter(),
 		compactor: newCompactor(),
-		failures:  map[string]failure{},
-		garbled:   map[object.Ref]object.Problem{},
+		failures:  map[string]error{},
 		refused:   map[string]bool{},
 		absent:    map[string]bool{},
 	}
@@ -242,7 +235,7 @@ func (k *Source) failed(r *source.Resource, err error) {
 	if lacks && k.isUnavailable(r.Kind) {
 		isNew := !k.absent[r.Kind]
 		k.absent[r.Kind] = true
-		delete(k.failures, r.Kind)
+		k.setFailure(r.Kind, nil, nil)
 		k.mu.Unlock()
 		if isNew {
 			k.log.WithField("resource", r.String()).Debug("the API does not have this kind")
@@ -256,8 +249,7 @@ func (k *Source) failed(r *source.Resource, err error) {
 	} else {
 		p.Message += "; what was written for such objects stays as it is until they can be read"
 	}
-	isNew := k.failures[r.Kind].problem != p
-	k.failures[r.Kind] = failure{p, cause.Of(err)}
+	isNew := k.setFailure(r.Kind, []object.Problem{p}, cause.Of(err))
 	k.mu.Unlock()
 	if isNew {
 		k.Ring()
@@ -266,12 +258,21 @@ func (k *Source) failed(r *source.Resource, err error) {
 
 func (k *Source) recovered(kind string) {
 	k.mu.Lock()
-	_, was := k.failures[kind]
-	delete(k.failures, kind)
+	was := k.setFailure(kind, nil, nil)
 	k.mu.Unlock()
 	if was {
 		k.Ring()
 	}
+}
+
+// setFailure records why a kind cannot be watched, nil if it can, and reports whether that is a change. The lock is held.
+func (k *Source) setFailure(kind string, problems []object.Problem, err error) bool {
+	if err == nil {
+		delete(k.failures, kind)
+	} else {
+		k.failures[kind] = err
+	}
+	return k.problems.Set(object.Ref{Kind: kind}, problems)
 }
 
 // Synced reports whether every kind has been listed once, except unavailable ones.
@@ -325,14 +326,10 @@ func (k *Source) Hold(ref object.Ref) (source.Held, bool) {
 	return source.Typed(typed), ok
 }
 
-// Problems lists the resources that cannot be watched at present, and the objects that do not fit their type.
+// Problems lists the resources that cannot be watched at present, and the objects that do not fit their type, in order. The
+// list must not be changed.
 func (k *Source) Problems() []object.Problem {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	all := slices.Collect(maps.Values(k.garbled))
-	for _, f := range k.failures {
-		all = append(all, f.problem)
-	}
-	slices.SortFunc(all, object.Problem.Compare)
-	return all
+	return k.problems.All()
 }

@@ -43,7 +43,7 @@ func (k *Source) Absent(kind string) bool {
 func (k *Source) Failure(kind string) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	err := k.failures[kind].err
+	err := k.failures[kind]
 	if refusal := new(apierrors.StatusError); errors.As(err, &refusal) {
 		return refusal
 	}

@@ -61,8 +61,7 @@ func (r *kindInformer) lastKnown(u *unstructured.Unstructured) any {
 func (k *Source) unreadable(r *kindInformer, ref object.Ref, err error) {
 	p := object.Problem{Place: object.Place{Path: r.String()}, Ref: ref, Message: err.Error()}
 	k.mu.Lock()
-	isNew := k.garbled[ref] != p
-	k.garbled[ref] = p
+	isNew := k.problems.Set(ref, []object.Problem{p})
 	k.mu.Unlock()
 	if isNew {
 		k.Ring()
@@ -72,8 +71,7 @@ func (k *Source) unreadable(r *kindInformer, ref object.Ref, err error) {
 // readable undoes unreadable.
 func (k *Source) readable(ref object.Ref) {
 	k.mu.Lock()
-	_, was := k.garbled[ref]
-	delete(k.garbled, ref)
+	was := k.problems.Set(ref, nil)
 	k.mu.Unlock()
 	if was {
 		k.Ring()

@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"slices"
 	"sync"
 	"time"
 
@@ -100,11 +99,11 @@ func (p *Page) Covered(target string, was, now backends.Gaps) { p.notes.covered(
 
 // Published takes a new snapshot and the objects that changed. Its cost is that of the changes.
 func (p *Page) Published(now pipeline.Published) {
-	problems := slices.SortedFunc(slices.Values(now.Problems), object.Problem.Compare)
+	problems := now.Problems
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	before := p.latest
-	same := before.Number > 0 && now.Snapshot == before.Snapshot && len(now.Events) == 0 && slices.Equal(problems, before.Problems)
+	same := before.Number > 0 && now.Snapshot == before.Snapshot && len(now.Events) == 0 && object.SameProblems(problems, before.Problems)
 	if same {
 		return
 	}
@@ -134,20 +133,13 @@ func (p *Page) announce(published pipeline.Published, before, now []object.Probl
 		Text: fmt.Sprintf("revision %d from %s, in %s", revision, countOf(len(published.Events), "changed object"),
 			published.Took.Round(time.Microsecond)),
 	})
-	for _, list := range []struct {
-		kind      webui.EventKind
-		these, in []object.Problem
-	}{{webui.ProblemAppeared, now, before}, {webui.ProblemCleared, before, now}} {
-		known := map[object.Problem]bool{}
-		for _, q := range list.in {
-			known[q] = true
+	object.DiffProblems(before, now, func(q object.Problem, isNew bool) {
+		kind := webui.ProblemCleared
+		if isNew {
+			kind = webui.ProblemAppeared
 		}
-		for _, q := range list.these {
-			if !known[q] {
-				p.feed.Add(webui.Event{At: time.Now(), Kind: list.kind, Revision: revision, Text: q.Error()})
-			}
-		}
-	}
+		p.feed.Add(webui.Event{At: time.Now(), Kind: kind, Revision: revision, Text: q.Error()})
+	})
 }
 
 // shown reports whether queries may name an object, or policies depend on it.
