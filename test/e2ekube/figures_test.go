@@ -128,6 +128,8 @@ func (s *sizing) add(f *figures.Figure) {
 // firstStart starts netloom over a database without rows of its own.
 func (s *sizing) firstStart() {
 	s.t.Helper()
+	_, err := buildOnce() // which takes longer than the start
+	require.NoError(s.t, err)
 	began := time.Now()
 	s.netloom = run(s.t, s.kube, home, "netloom")
 	s.netloom.AwaitReady()
