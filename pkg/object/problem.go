@@ -73,16 +73,18 @@ func (p Problem) What() string { return joined(p.Field, p.Message) }
 // Error formats p on one line, such as "NetworkPolicy/shop/web: spec.policyTypes[0]: Unsupported value: ...".
 func (p Problem) Error() string { return Line(joined(p.Where(), p.What())) }
 
-// Compare orders problems by place, object, field and message.
+// Compare orders problems by place, object, field and message. It looks at no more than it has to: lists may be long.
 func (p Problem) Compare(o Problem) int {
-	return cmp.Or(
-		p.Place.Compare(o.Place),
-		strings.Compare(p.Cluster, o.Cluster),
-		p.Ref.Compare(o.Ref),
-		strings.Compare(p.Field, o.Field),
-		strings.Compare(p.Message, o.Message),
-		cmp.Compare(p.Unread, o.Unread),
-	)
+	if p.Place != o.Place {
+		return p.Place.Compare(o.Place)
+	}
+	if p.Cluster != o.Cluster {
+		return strings.Compare(p.Cluster, o.Cluster)
+	}
+	if p.Ref != o.Ref {
+		return p.Ref.Compare(o.Ref)
+	}
+	return cmp.Or(strings.Compare(p.Field, o.Field), strings.Compare(p.Message, o.Message), cmp.Compare(p.Unread, o.Unread))
 }
 
 // joined puts a colon between a and b unless one of them is empty.

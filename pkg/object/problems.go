@@ -99,6 +99,7 @@ func DiffProblems(was, now []Problem, f func(p Problem, isNew bool)) {
 	if SameProblems(was, now) {
 		return
 	}
+	was, now = withoutCommonEnds(was, now)
 	for len(was)+len(now) > 0 {
 		order := 0
 		switch {
@@ -106,7 +107,7 @@ func DiffProblems(was, now []Problem, f func(p Problem, isNew bool)) {
 			order = -1
 		case len(was) == 0:
 			order = 1
-		case was[0] != now[0]: // which is quicker to see
+		default:
 			order = was[0].Compare(now[0])
 		}
 		if order < 0 {
@@ -122,6 +123,21 @@ func DiffProblems(was, now []Problem, f func(p Problem, isNew bool)) {
 			now = others(now)
 		}
 	}
+}
+
+// withoutCommonEnds returns two lists without what they begin and end with in common, but for one problem each: further ones
+// like it may follow.
+func withoutCommonEnds(a, b []Problem) (restOfA, restOfB []Problem) {
+	i := 0
+	for i < min(len(a), len(b)) && a[i] == b[i] {
+		i++
+	}
+	i = max(0, i-1)
+	a, b = a[i:], b[i:]
+	for len(a) > 1 && len(b) > 1 && a[len(a)-1] == b[len(b)-1] && a[len(a)-2] == b[len(b)-2] {
+		a, b = a[:len(a)-1], b[:len(b)-1]
+	}
+	return a, b
 }
 
 // others is a list in order without its first problem, however often it has that.
