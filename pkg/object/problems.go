@@ -55,10 +55,14 @@ func ordered(list []Problem) []Problem {
 	return list
 }
 
-// patch returns a list in order without some of its problems and with others, which are in order too. Apart from copying, it costs
-// no more than what comes and goes.
+// patch returns a list in order without some of its problems and with others, which are in order too; nil if none is left. Apart from
+// copying, it costs no more than what comes and goes.
 func patch(list, gone, come []Problem) []Problem {
-	out := make([]Problem, 0, len(list)-len(gone)+len(come))
+	left := len(list) - len(gone) + len(come)
+	if left == 0 {
+		return nil
+	}
+	out := make([]Problem, 0, left)
 	for len(gone)+len(come) > 0 {
 		goes := len(come) == 0 || len(gone) > 0 && gone[0].Compare(come[0]) <= 0
 		next := &come

@@ -40,6 +40,8 @@ func TestProblemsAreTheSameListUntilOneChanges(t *testing.T) {
 	require.Equal(t, []object.Problem{problem("a", "z")}, p.All())
 	require.Equal(t, []object.Problem{problem("a", "x")}, first, "a list never changes")
 	require.False(t, object.SameProblems(first, p.All()))
+	require.True(t, p.Set(a, nil))
+	require.Nil(t, p.All())
 }
 
 // TestProblemsAgreeWithASort sets problems at random and compares with what sorting all of them gives.
