@@ -21,7 +21,7 @@ func (p *Pipeline) setProblems(problems []object.Problem) {
 }
 
 // collectProblems gathers the problems of the source, of other clusters and of further lists, and logs the new ones. As long
-// as these lists stay the same, so does the result, and its cost does not depend on their lengths.
+// as these lists stay the same, so does the result: nothing is merged, and only lists that are copies are compared.
 func (p *Pipeline) collectProblems(further ...[]object.Problem) []object.Problem {
 	lists := append([][]object.Problem{p.source.Problems()}, further...)
 	if p.peers != nil {

@@ -26,7 +26,7 @@ func NewAccess(client kubernetes.Interface, ttl TTL) *Access {
 }
 
 // Authorize asks whether the user of attributes may do it. It makes only a few reviews at a time for one user; further ones wait.
-// Without an answer nobody may.
+// If a review fails, the answer is no opinion, which allows nothing.
 func (a *Access) Authorize(ctx context.Context, attributes authorizer.Attributes) (authorizer.Decision, string, error) {
 	spec := specOf(attributes)
 	text, err := json.Marshal(spec)
