@@ -63,12 +63,15 @@ help: ## List the targets
 
 ##: every day
 
+# One set of flags for whatever is compiled here, so that nothing is compiled twice; only the race detector needs C.
+export CGO_ENABLED := 0
+
 # What the linters remember holds paths, and is wrong in another clone.
 export GOLANGCI_LINT_CACHE := $(CURDIR)/.cache/golangci-lint
 
 .PHONY: build
 build: ## Build bin/netloom
-	$(GO) build -trimpath -tags $(TAGS) -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/netloom
+	$(GO) build -tags $(TAGS) -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/netloom
 
 .PHONY: demo
 demo: build ## Run the real daemon over examples/ and an embedded database (ARGS=--once)
@@ -113,6 +116,7 @@ check: build vet lint arch verify test crds conformance ## Run every check that 
 ##: thorough tests
 
 .PHONY: race
+race: export CGO_ENABLED := 1
 race: ## Run the tests of concurrent packages with the race detector, one seed each
 	$(GO) test -race -short -timeout 20m -skip '$(RACE_SKIP)' $(RACE_ROOMS)
 
@@ -173,7 +177,7 @@ $(TIERED):
 kubeapi: $(KUBEAPI) ## Build kube-apiserver, its controllers and etcd for the tests (ten minutes the first time, then cached)
 
 $(KUBEAPI):
-	CGO_ENABLED=0 $(GO) build -C test/kubeapi -trimpath -ldflags '$(KUBEFLAGS)' -o $(CURDIR)/$@ .
+	$(GO) build -C test/kubeapi -ldflags '$(KUBEFLAGS)' -o $(CURDIR)/$@ .
 
 .PHONY: e2e-kube
 e2e-kube: $(KUBEAPI) ## Run the manifests of deploy/ on a real API server and a real OVN (root, OVN installed)
@@ -182,10 +186,9 @@ e2e-kube: $(KUBEAPI) ## Run the manifests of deploy/ on a real API server and a 
 	$(GO) test -C test/e2ekube -tags e2e -count=1 -timeout 20m . -kubeapi $(CURDIR)/$(KUBEAPI)
 
 .PHONY: cluster
-cluster: $(KUBEAPI) ## Run an API server, OVN, netloom and the examples until Ctrl-C (root, OVN installed)
-	@CGO_ENABLED=0 $(GO) build -trimpath -tags $(TAGS) -ldflags '$(LDFLAGS)' -o .cache/netloom-static ./cmd/netloom
+cluster: $(KUBEAPI) build ## Run an API server, OVN, netloom and the examples until Ctrl-C (root, OVN installed)
 	@$(GO) build -C test/e2ekube -tags e2e -o $(CURDIR)/.cache/cluster ./cluster
-	@.cache/cluster -kubeapi $(KUBEAPI) -netloom .cache/netloom-static -overlay deploy/kustomize/overlays/central
+	@.cache/cluster -kubeapi $(KUBEAPI) -netloom $(BIN) -overlay deploy/kustomize/overlays/central
 
 .PHONY: e2e-browser
 e2e-browser: ## Test the demo's web page in Chromium (Chromium installed; SHOTS=docs/img takes screenshots)

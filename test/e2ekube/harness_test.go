@@ -40,13 +40,13 @@ var (
 	netloomFlag = flag.String("netloom", "", "test this static binary instead of building one")
 )
 
-// buildOnce builds netloom as deploy/Dockerfile does.
+// buildOnce builds netloom as deploy/Dockerfile does, except for -trimpath, which would compile everything again.
 var buildOnce = sync.OnceValues(func() (string, error) {
 	if *netloomFlag != "" {
 		return filepath.Abs(*netloomFlag)
 	}
 	bin := filepath.Join(os.TempDir(), fmt.Sprintf("netloom-e2ekube-%d", os.Getpid()))
-	build := exec.CommandContext(context.Background(), "go", "build", "-trimpath", "-tags", "kustomize_disable_go_plugin_support", "-ldflags", "-s -w", "-o", bin, "./cmd/netloom")
+	build := exec.CommandContext(context.Background(), "go", "build", "-tags", "kustomize_disable_go_plugin_support", "-ldflags", "-s -w", "-o", bin, "./cmd/netloom")
 	build.Dir = root
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {

@@ -35,7 +35,7 @@ var build = sync.OnceValues(func() (program, error) {
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	bin := filepath.Join(dir, "netloom")
-	command := exec.CommandContext(context.Background(), "go", "build", "-trimpath", "-tags", tags, "-o", bin, "../../cmd/netloom")
+	command := exec.CommandContext(context.Background(), "go", "build", "-tags", tags, "-o", bin, "../../cmd/netloom")
 	if out, err := command.CombinedOutput(); err != nil {
 		return program{}, fmt.Errorf("build netloom: %w\n%s", err, out)
 	}

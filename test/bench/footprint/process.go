@@ -29,11 +29,11 @@ type Usage struct {
 	CPU   time.Duration
 }
 
-// Build builds the program as the image has it and returns its path. The source is the directory of the module.
+// Build builds the program as the image has it, except for -trimpath, which would compile everything again, and returns its path. The source is the directory of the module.
 func Build(t *testing.T, source string) string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "netloom")
-	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-tags", "kustomize_disable_go_plugin_support", "-ldflags", "-s -w", //nolint:gosec // G204: a file of the test.
+	build := exec.CommandContext(t.Context(), "go", "build", "-tags", "kustomize_disable_go_plugin_support", "-ldflags", "-s -w", //nolint:gosec // G204: a file of the test.
 		"-o", program, "./cmd/netloom")
 	build.Dir = source
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
