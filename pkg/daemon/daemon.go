@@ -94,7 +94,7 @@ func New(opts Options, log logrus.FieldLogger) (*Daemon, error) {
 	}
 	d.resolver = resolver.New(opts.Resolver, d.pipeline, d.metrics, log)
 	d.coverage = coverage.NewWatch(d.metrics, log)
-	d.memory = newMemoryReturner()
+	d.memory = newMemoryReturner(log)
 	d.observe = reconcile.Observers{d.metrics, d.coverage, &keptObserver{report: d.reportKept}, d.memory}
 	d.pipeline.KeptInTargets(d.keptInTargets)
 	d.pipeline.OnPublish(d.publish)

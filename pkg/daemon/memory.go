@@ -6,8 +6,11 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sirupsen/logrus"
+
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/pages"
 	"github.com/netloom/netloom/pkg/reconcile"
 )
 
@@ -15,7 +18,7 @@ import (
 const memoryPause = time.Minute
 
 // memoryReturner returns memory to the system after read-backs. A read-back, above all the first, takes several times the memory that
-// is needed afterwards, and Go keeps up to twice what is in use.
+// is needed afterwards, and Go keeps up to twice what is in use. The first also follows the start, most of whose code runs only then.
 type memoryReturner struct {
 	reconcile.Observers // nil: events that are not overridden are ignored
 
@@ -26,8 +29,14 @@ type memoryReturner struct {
 	readBack map[string]bool // targets that are not in sync yet after a read-back
 }
 
-func newMemoryReturner() *memoryReturner {
-	return &memoryReturner{free: debug.FreeOSMemory, wake: make(chan struct{}, 1), readBack: map[string]bool{}}
+func newMemoryReturner(log logrus.FieldLogger) *memoryReturner {
+	free := func() {
+		debug.FreeOSMemory()
+		if err := pages.Return(); err != nil { // only the memory is larger
+			log.WithError(err).Debug("could not return memory")
+		}
+	}
+	return &memoryReturner{free: free, wake: make(chan struct{}, 1), readBack: map[string]bool{}}
 }
 
 // Planned notes a read-back.

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/sirupsen/logrus"
 	"github.com/stretchr/testify/require"
 
 	"github.com/netloom/netloom/backends"
@@ -16,7 +17,7 @@ import (
 // plans from changes.
 func TestMemoryIsReturnedAfterReadBacks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := newMemoryReturner()
+		m := newMemoryReturner(logrus.New())
 		var returned atomic.Int64
 		m.free = func() { returned.Add(1) }
 		ctx, cancel := context.WithCancel(t.Context())

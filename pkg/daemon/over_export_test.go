@@ -17,7 +17,7 @@ func NewOver(opts Options, target *builtin.Target, log logrus.FieldLogger) *Daem
 	d.pipeline = pipeline.New(opts.Source, opts.translation(), log)
 	d.resolver = resolver.New(opts.Resolver, d.pipeline, d.metrics, log)
 	d.coverage = coverage.NewWatch(d.metrics, log)
-	d.memory = newMemoryReturner()
+	d.memory = newMemoryReturner(log)
 	d.observe = reconcile.Observers{d.metrics, d.coverage, &keptObserver{report: d.reportKept}, d.memory}
 	d.metrics.Unenforced(d.unenforced)
 	d.pipeline.OnPublish(d.publish)

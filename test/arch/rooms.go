@@ -216,6 +216,7 @@ var rooms = []room{
 	}},
 	{dir: "pkg/httpauth", may: []string{"k8s.io/api/...", "k8s.io/apimachinery/...", "k8s.io/client-go/kubernetes", logrus}},
 	{dir: "pkg/httpbody"},
+	{dir: "pkg/pages", may: []string{"golang.org/x/sys/unix"}},
 	{dir: "pkg/offline", may: []string{
 		"backends", "backends/builtin", "pkg/apis/...", "pkg/intent", "pkg/lint", "pkg/manifest/...", "pkg/object", "pkg/ovsdb", "pkg/ovsdb/nbtrace", "pkg/pipeline", "pkg/query",
 		"pkg/reconcile", "pkg/retention", "pkg/source", "pkg/source/kube", "pkg/status", "translator", "translator/field", "k8s.io/api/...",

@@ -56,7 +56,7 @@ func (s *sizing) measure(n int, begin func(i int) *change) *cost {
 	s.t.Helper()
 	s.chassis.Settle()
 	c, ends := &cost{}, time.Now().Add(measurePatience)
-	recomputes, northd, controller := s.ovn.FlowRecomputes(), s.ovn.NorthdCPU(), s.chassis.ControllerCPU()
+	recomputes, northd, controller := s.ovn.FlowRecomputes(), s.ovn.NorthdCPU(), s.controllerCPU()
 	for i := range n {
 		if i > 0 && time.Now().After(ends) {
 			break
@@ -70,7 +70,7 @@ func (s *sizing) measure(n int, begin func(i int) *change) *cost {
 			c.installed = append(c.installed, s.installs.Last().Sub(one.sent))
 		}
 	}
-	c.northd, c.controller = s.ovn.NorthdCPU()-northd, s.chassis.ControllerCPU()-controller
+	c.northd, c.controller = s.ovn.NorthdCPU()-northd, s.controllerCPU()-controller
 	c.recomputes = s.ovn.FlowRecomputes() - recomputes
 	slices.Sort(c.rows)
 	return c
@@ -97,6 +97,14 @@ func (s *sizing) flip(key string, i int) *change {
 	return c
 }
 
+// controllerCPU is the processor time of ovn-controller, 0 when it is stopped.
+func (s *sizing) controllerCPU() time.Duration {
+	if s.alone {
+		return 0
+	}
+	return s.chassis.ControllerCPU()
+}
+
 // flips changes one label of pods of the chassis, one after the other, and back.
 func (s *sizing) flips(key, what string) {
 	s.t.Helper()
@@ -108,10 +116,25 @@ func (s *sizing) flips(key, what string) {
 	})
 	rows := c.rows[len(c.rows)/2]
 	raw := s.raw(rows)
+	s.addDelivery(what, c, raw)
+	if s.alone {
+		return
+	}
+	s.add(&figures.Figure{Name: "… rows, median", Measured: float64(rows), AtMost: s.at(1000, 6), Meaning: fmt.Sprintf("at most %d, of %d flips", c.rows[len(c.rows)-1], len(c.rows))})
+	s.add(&figures.Figure{
+		Name: "… recomputes of ovn-northd", Measured: float64(c.recomputes) / float64(len(c.changes)), AtMost: new(0.0),
+		Meaning: "of its logical flows, for each flip",
+	})
+	s.add(&figures.Figure{Name: "… CPU of ovn-northd", Measured: c.each(c.northd), Unit: "ms", Floor: raw.each(raw.northd), Meaning: "the floor is for address sets that no ACL has"})
+	s.add(&figures.Figure{Name: "… CPU of ovn-controller", Measured: c.each(c.controller), Unit: "ms", Meaning: "of the chassis that has the pod"})
+	s.addInstalled(c)
+}
+
+// addDelivery adds the times until the rows of changes were committed.
+func (s *sizing) addDelivery(what string, c, raw *cost) {
 	event := func(one *change) time.Duration { return one.watched.Sub(one.sent) }
 	row := func(one *change) time.Duration { return one.committed.Sub(one.sent) }
 	beyond := func(one *change) time.Duration { return one.committed.Sub(one.watched) }
-
 	limit := 1.5
 	if len(s.load.cluster.Pods) <= 1000 {
 		limit = 1
@@ -124,14 +147,6 @@ func (s *sizing) flips(key, what string) {
 		Name: "… beyond the event, p50", Measured: inMillis(c.median(beyond)), Unit: "ms", AtMost: &limit,
 		Floor: inMillis(raw.median(row)), Meaning: "p99 " + millis(c.quantile(0.99, beyond)),
 	})
-	s.add(&figures.Figure{Name: "… rows, median", Measured: float64(rows), AtMost: s.at(1000, 6), Meaning: fmt.Sprintf("at most %d, of %d flips", c.rows[len(c.rows)-1], len(c.rows))})
-	s.add(&figures.Figure{
-		Name: "… recomputes of ovn-northd", Measured: float64(c.recomputes) / float64(len(c.changes)), AtMost: new(0.0),
-		Meaning: "of its logical flows, for each flip",
-	})
-	s.add(&figures.Figure{Name: "… CPU of ovn-northd", Measured: c.each(c.northd), Unit: "ms", Floor: raw.each(raw.northd), Meaning: "the floor is for address sets that no ACL has"})
-	s.add(&figures.Figure{Name: "… CPU of ovn-controller", Measured: c.each(c.controller), Unit: "ms", Meaning: "of the chassis that has the pod"})
-	s.addInstalled(c)
 }
 
 // addInstalled adds the times until the flows of the chassis were as they stayed.

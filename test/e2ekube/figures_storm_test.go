@@ -28,12 +28,12 @@ const (
 	stormNamespaces = 404
 )
 
-// storm relabels pods and namespaces as fast as the API server takes it.
-func (s *sizing) storm(changes int) {
+// storm relabels pods and namespaces as fast as the API server takes it. The name is that of its figures.
+func (s *sizing) storm(name string, changes int) {
 	s.t.Helper()
-	gap := &figures.Figure{Name: fmt.Sprintf("a storm of %d changes: longest time without a commit", changes), Unit: "ms", AtMost: new(250.0)}
+	gap := &figures.Figure{Name: fmt.Sprintf("%s of %d changes: longest time without a commit", name, changes), Unit: "ms", AtMost: new(250.0)}
 	if changes == 0 {
-		gap.Name, gap.Missing = "a storm: longest time without a commit", "the storm was left out (STORM=0)"
+		gap.Name, gap.Missing = name+": longest time without a commit", "the storm was left out (STORM=0)"
 		s.add(gap)
 		return
 	}

@@ -53,8 +53,9 @@ func TestFigures(t *testing.T) {
 			s.flips("app", "a pod's app label, which subjects and peers select")
 			s.flips("tier", "a pod's tier label, which peers select")
 			s.equalPolicies()
-			s.storm(*stormFlag)
+			s.storm("a storm", *stormFlag)
 			s.awaitNothingToDo()
+			s.withoutController()
 			requireNothingForbidden(t, s.kube)
 			t.Log("\n" + figures.Table(s.figures))
 			all = append(all, s.figures...)
@@ -80,6 +81,7 @@ type sizing struct {
 	load     *load
 	times    *stopwatch
 	netloom  *kubelab.Pod
+	alone    bool // without ovn-controller
 	figures  []figures.Figure
 }
 
@@ -148,6 +150,18 @@ func (s *sizing) firstStart() {
 		Name: "first start, resident memory", Measured: mebibytes(resident), Unit: "MiB", AtMost: s.at(1000, 56),
 		Meaning: fmt.Sprintf("%.0f MiB at most; %.0f MiB are pages of the program's file", mebibytes(peak), mebibytes(statusOf(s.netloom.PID(), "RssFile"))),
 	})
+}
+
+// withoutController measures once more what a busy ovn-controller delays, which on most clusters has processors of its own. The
+// limits were set for this: ovn-northd runs, and no ovn-controller.
+func (s *sizing) withoutController() {
+	s.t.Helper()
+	s.chassis.StopController()
+	s.alone = true
+	s.flips("app", "without ovn-controller, the app label")
+	s.flips("tier", "without ovn-controller, the tier label")
+	s.storm("without ovn-controller, a storm", *stormFlag)
+	s.awaitNothingToDo()
 }
 
 // at is a limit that was set for a cluster of that many pods.

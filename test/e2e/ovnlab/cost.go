@@ -60,15 +60,18 @@ func (l *Lab) NBLog() int64 {
 	return info.Size()
 }
 
-// Settle waits until northd and ovn-controller have nothing to do. It does without the counter of a sync, for which the northd of
-// OVN 23.03 recomputes.
+// Settle waits until northd and ovn-controller, unless that was stopped, have nothing to do. It does without the counter of a sync,
+// for which the northd of OVN 23.03 recomputes.
 func (c *Chassis) Settle() {
 	c.lab.tb.Helper()
 	const quiet = 5 // looks without work
 	idle, last := 0, time.Duration(-1)
 	Eventually(c.lab.tb, settlePatience, "northd and ovn-controller have nothing to do", func() bool {
 		time.Sleep(10 * time.Millisecond) // for measuring: no test asserts the time
-		used := c.lab.NorthdCPU() + c.ControllerCPU()
+		used := c.lab.NorthdCPU()
+		if !c.controller.ended() {
+			used += c.ControllerCPU()
+		}
 		if used-last < time.Millisecond/2 && !c.busy() {
 			idle++
 		} else {
@@ -82,6 +85,9 @@ func (c *Chassis) Settle() {
 // busy reports whether a program of the chassis or its control plane works, or would if there was a processor for it.
 func (c *Chassis) busy() bool {
 	for _, p := range []*Process{c.lab.nb, c.lab.sb, c.lab.north, c.vswitchd, c.controller} {
+		if p.ended() {
+			continue
+		}
 		raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.PID()))
 		if err != nil {
 			c.lab.tb.Fatalf("state of %s: %v", p.name, err)

@@ -99,6 +99,15 @@ func (p *Process) Kill() {
 // Exited returns a channel that is closed when the process has ended.
 func (p *Process) Exited() <-chan struct{} { return p.done }
 
+func (p *Process) ended() bool {
+	select {
+	case <-p.done:
+		return true
+	default:
+		return false
+	}
+}
+
 // ExitCode is the exit code of a process that has ended, -1 if a signal ended it.
 func (p *Process) ExitCode() int {
 	<-p.done
