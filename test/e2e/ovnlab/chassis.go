@@ -56,8 +56,7 @@ func (l *Lab) StartNode(name string) *Chassis {
 	})
 	c.vsctl("add-br", "br-int", "--", "set", "Bridge", "br-int", "datapath_type=netdev", "fail-mode=secure")
 	c.tunnel()
-	c.controller = c.spawn("controller", "ovn-controller", "unix:"+c.path("db.sock"), "--no-chdir",
-		"--pidfile="+c.path("ovn-controller.pid"))
+	c.StartController()
 	Eventually(l.tb, patience, "the chassis registers", func() bool {
 		return slices.Contains(strings.Fields(l.run("ovn-sbctl", "-t", "30", "--bare", "--columns=name", "list", "Chassis")), name)
 	})
@@ -208,6 +207,13 @@ func (h *Host) configure(c *Chassis, extra []netip.Addr) {
 
 // ControllerLog is the path of ovn-controller's log.
 func (c *Chassis) ControllerLog() string { return c.controller.log }
+
+// StartController starts ovn-controller, anew if it was stopped.
+func (c *Chassis) StartController() {
+	c.lab.tb.Helper()
+	c.controller = c.spawn("controller", "ovn-controller", "unix:"+c.path("db.sock"), "--no-chdir",
+		"--pidfile="+c.path("ovn-controller.pid"))
+}
 
 // StopController stops ovn-controller; the flows it installed stay.
 func (c *Chassis) StopController() { c.controller.Stop() }
