@@ -28,7 +28,7 @@ import (
 const accountDir = "/var/run/secrets/kubernetes.io/serviceaccount"
 
 // Pod is a container that runs as in a cluster, as far as a single process can: in a root directory that has only the
-// program and the pod's volumes and is read-only, as the user of its security context, without capabilities, with the
+// program, /proc and the pod's volumes and is read-only, as the user of its security context, without capabilities, with the
 // token of its service account. Its network is that of the test.
 type Pod struct {
 	*ovnlab.Process
@@ -117,12 +117,18 @@ func (p *Pod) environment(namespace, name, node string) []string {
 
 // fill creates the root directory of the container.
 func (p *Pod) fill(root, command, program, namespace string, spec *corev1.PodSpec) error {
+	procfs := filepath.Join(root, "proc")
+	_ = syscall.Unmount(procfs, syscall.MNT_DETACH) // of an earlier pod of that name
 	if err := os.RemoveAll(root); err != nil {
 		return err
 	}
-	if err := os.Mkdir(root, 0o755); err != nil {
+	if err := os.MkdirAll(procfs, 0o755); err != nil {
 		return err
 	}
+	if err := syscall.Mount("proc", procfs, "proc", syscall.MS_NOSUID|syscall.MS_NODEV|syscall.MS_NOEXEC, ""); err != nil {
+		return fmt.Errorf("mount /proc: %w", err)
+	}
+	p.lab.tb.Cleanup(func() { _ = syscall.Unmount(procfs, syscall.MNT_DETACH) })
 	if err := copyFile(filepath.Join(root, command), program); err != nil {
 		return err
 	}
