@@ -163,7 +163,7 @@ bench-scale: $(KUBEAPI) ## Run the other benchmarks there: changes under load, a
 
 .PHONY: e2e
 e2e: ## Run the tests on a real OVN (root, OVN and Open vSwitch installed)
-	$(GO) test -tags e2e -count=1 -p 1 -timeout 30m $(E2E_ROOMS)
+	$(GO) test -tags e2e -count=1 -p 2 -timeout 30m $(E2E_ROOMS)
 
 .PHONY: e2e-tiers
 e2e-tiers: $(TIERED) ## Run those of cluster-wide and equal policies on OVN 25.03, which has tiers (root; downloads it)
@@ -180,10 +180,10 @@ $(KUBEAPI):
 	$(GO) build -C test/kubeapi -ldflags '$(KUBEFLAGS)' -o $(CURDIR)/$@ .
 
 .PHONY: e2e-kube
-e2e-kube: $(KUBEAPI) ## Run the manifests of deploy/ on a real API server and a real OVN (root, OVN installed)
+e2e-kube: $(KUBEAPI) ## Run the manifests of deploy/ on a real API server and a real OVN, three tests at once: they mostly wait (root, OVN installed)
 	$(GO) vet -C test/e2ekube -tags e2e ./...
 	$(GO) test -C test/e2ekube -count=1 ./deployment ./nbwatch
-	$(GO) test -C test/e2ekube -tags e2e -count=1 -timeout 20m . -kubeapi $(CURDIR)/$(KUBEAPI)
+	$(GO) test -C test/e2ekube -tags e2e -count=1 -timeout 20m -parallel 3 . -kubeapi $(CURDIR)/$(KUBEAPI)
 
 .PHONY: cluster
 cluster: $(KUBEAPI) build ## Run an API server, OVN, netloom and the examples until Ctrl-C (root, OVN installed)

@@ -15,6 +15,7 @@ import (
 
 // TestChartRuns runs what the chart renders, without Services, and without rights to them.
 func TestChartRuns(t *testing.T) {
+	t.Parallel()
 	kube, ovn := startKube(t), startOVN(t)
 	kube.Apply(nodes + namespaces + `{apiVersion: v1, kind: Namespace, metadata: {name: chart}}`)
 	objects := helm(t, "chart", map[string]any{"ovn-nb": []any{ovn.NBTCP()}, "services": false, "drift-interval": "1m"}, nil)

@@ -23,6 +23,7 @@ import (
 
 // TestClusterToPlayWith raises what `make cluster` raises, uses it by what it printed, and takes it down by a signal.
 func TestClusterToPlayWith(t *testing.T) {
+	t.Parallel()
 	netloom, err := buildOnce()
 	require.NoError(t, err)
 	dir := t.TempDir()

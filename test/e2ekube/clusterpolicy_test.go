@@ -79,6 +79,7 @@ spec:
 // TestClusterPoliciesAreDefinedLater starts netloom in a cluster without the kinds of cluster-wide policies. Once they are defined,
 // policies are enforced without a restart, beside NetworkPolicies.
 func TestClusterPoliciesAreDefinedLater(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.peopled()
 	w.kube.Apply(policies)

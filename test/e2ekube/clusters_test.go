@@ -44,6 +44,7 @@ var remote = pod{"shop", "web", "10.245.1.10", "fd00:245:1::10", "node-a"}
 // decide who reaches a pod of a, whose database then sees one transaction. The API server of b goes away and comes back, netloom
 // restarts meanwhile, and b leaves the set. Netloom has no right in b but to read pods and namespaces, and needs both.
 func TestPodsOfAnotherCluster(t *testing.T) {
+	t.Parallel()
 	b := startKube(t)
 	b.Apply(nodes + namespaces)
 	bw := &world{t: t, kube: b}

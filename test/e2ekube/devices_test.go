@@ -114,6 +114,7 @@ type branch struct {
 // one device restarted, wiped, hung and slow, and the replica that leads killed. The other device gets every change meanwhile;
 // afterwards both hold the same.
 func TestDevicesInTrouble(t *testing.T) {
+	t.Parallel()
 	w := &world{t: t, kube: startKube(t)}
 	w.kube.Apply(nodes + sdwanNamespaces + "{apiVersion: v1, kind: Namespace, metadata: {name: far}}\n---\n" +
 		"{apiVersion: v1, kind: Namespace, metadata: {name: " + home + "}}")

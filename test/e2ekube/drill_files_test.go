@@ -39,6 +39,7 @@ type filesDrill struct {
 // missing their pods open; beyond it no pod that a policy isolates is open in any committed state, and a new policy is enforced
 // meanwhile, until exactly what is missing is approved.
 func TestDrillDirectory(t *testing.T) {
+	t.Parallel()
 	f := newFilesDrill(t)
 	f.goneAtOnce()
 	f.goneSlowly()
@@ -46,7 +47,7 @@ func TestDrillDirectory(t *testing.T) {
 
 func newFilesDrill(t *testing.T) *filesDrill {
 	t.Helper()
-	f := &filesDrill{t: t, dir: t.TempDir(), load: &load{cluster: drillCluster()}, listen: freeAddress(t), debug: freeAddress(t)}
+	f := &filesDrill{t: t, dir: t.TempDir(), load: &load{cluster: drillCluster()}, listen: ovnlab.FreeAddress(t), debug: ovnlab.FreeAddress(t)}
 	address, w := startNB(t, f.load)
 	f.witness = w
 	for _, o := range f.load.cluster.Namespaces {

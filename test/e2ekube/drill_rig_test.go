@@ -97,7 +97,7 @@ func startNB(t *testing.T, l *load) (address string, w *witness) {
 	t.Helper()
 	schema, err := os.ReadFile("/usr/share/ovn/ovn-nb.ovsschema")
 	require.NoError(t, err)
-	address = freeAddress(t)
+	address = ovnlab.FreeAddress(t)
 	_, port, err := splitAddress(address)
 	require.NoError(t, err)
 	db, err := ovsdbtest.StartProcess(context.WithoutCancel(t.Context()), t.TempDir(), schema, "--remote=ptcp:"+port+":127.0.0.1")

@@ -37,6 +37,7 @@ type drill struct {
 // that a policy isolates, unless the deletion of that policy was seen; and what closes is enforced meanwhile, by a transaction
 // of its own. Times are printed, beside the API server's own delivery of the same object.
 func TestDrillCluster(t *testing.T) {
+	t.Parallel()
 	d := newDrill(t)
 	d.policyRightsLost()
 	d.podRightsLost()

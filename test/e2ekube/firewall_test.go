@@ -89,6 +89,7 @@ status: {phase: Running, podIP: 10.244.9.1, podIPs: [{ip: 10.244.9.1}]}
 // TestFirewallsOfACluster reads an EgressFirewall from an API server to answer questions, and compares it with a database in which
 // nobody enforces it.
 func TestFirewallsOfACluster(t *testing.T) {
+	t.Parallel()
 	kube, ovn := startKube(t), ovnlab.Start(t)
 	kube.Apply(firewallDefinition)
 	firewalls := kube.Objects().Resource(firewall.GroupVersion.WithResource("egressfirewalls"))

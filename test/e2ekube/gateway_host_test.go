@@ -76,7 +76,7 @@ func testHostCluster(t *testing.T, g *gatewayRig) {
 func testOwnRequests(t *testing.T, g *gatewayRig) {
 	program, err := buildOnce()
 	require.NoError(t, err)
-	dir, listen := t.TempDir(), freeAddress(t)
+	dir, listen := t.TempDir(), ovnlab.FreeAddress(t)
 	text, err := os.ReadFile(g.file("b.example"))
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "cluster.yaml"), text, 0o600))

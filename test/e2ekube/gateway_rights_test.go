@@ -53,6 +53,7 @@ var gatewayRoles = []string{"netloom-gateway", upstreamAccount, "netloom-gateway
 // rights. Each is used, or without it the requests that need it fail. The rights for shared watches only save the API server
 // work: without them requests are forwarded.
 func TestGatewayRights(t *testing.T) {
+	t.Parallel()
 	objects := helm(t, home, map[string]any{"gateway-shared-watches": true, "gateway-shutdown-delay": "0s", "gateway-shutdown-spread": "0s"}, map[string]any{
 		"mode": "none", "gateway": map[string]any{"enabled": true}, "upstream": map[string]any{"enabled": true, "sharedWatches": true},
 	})
@@ -138,7 +139,7 @@ spec:
   dispatchPolicies: [` + everyRequest + `]
 `)
 	g := &installedGateway{gatewayRig: &gatewayRig{t: t, labs: map[string]*kubelab.Lab{"a.example": kube}}, kube: kube, web: podToken(t, kube)}
-	listen := freeAddress(t)
+	listen := ovnlab.FreeAddress(t)
 	_, port, err := net.SplitHostPort(listen)
 	require.NoError(t, err)
 	g.port, err = strconv.Atoi(port)

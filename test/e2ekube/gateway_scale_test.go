@@ -58,7 +58,7 @@ func TestGatewayScale(t *testing.T) {
 	kube.Apply("{apiVersion: v1, kind: Pod, metadata: {name: seen}, spec: {containers: [{name: c, image: i}]}}")
 	s.run(s.road("direct", kube.Config()))
 	for _, name := range []string{"gateway", "shared watches"} {
-		observed := freeAddress(t)
+		observed := ovnlab.FreeAddress(t)
 		s.metrics = "http://" + observed + "/metrics"
 		s.rig.start("--metrics-listen="+observed, fmt.Sprintf("--shared-watches=%t", name == "shared watches"))
 		config := kube.Config()

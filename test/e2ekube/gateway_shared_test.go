@@ -25,7 +25,7 @@ import (
 // testSharedWatches runs informers of several users through netloom gateway with shared watches.
 func testSharedWatches(t *testing.T, g *gatewayRig, web string) {
 	const clients = 30
-	observed := freeAddress(t)
+	observed := ovnlab.FreeAddress(t)
 	g.start("--shared-watches", "--metrics-listen="+observed)
 	a := g.labs["a.example"]
 	a.Apply(`

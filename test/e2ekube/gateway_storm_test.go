@@ -31,7 +31,7 @@ func (s *gatewayScale) storm() {
   - {rules: [{verbs: [list], apiGroups: [""], resources: [pods]}], flowControlSchemaName: lists}
   - %s
 `, rate, burst, everyRequest))
-	observed := freeAddress(t)
+	observed := ovnlab.FreeAddress(t)
 	rig.start("--metrics-listen=" + observed)
 
 	connected, failed := make([]kubernetes.Interface, clients), make(chan error, clients)

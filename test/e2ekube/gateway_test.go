@@ -176,6 +176,7 @@ func (h header) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // TestGateway uses two clusters through the gateway as their users do, with the rights of deploy/kustomize/upstream.
 func TestGateway(t *testing.T) {
+	t.Parallel()
 	g := startGateway(t)
 	a := g.labs["a.example"]
 	web := a.Token("gateway", "web")

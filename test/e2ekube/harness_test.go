@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"log" //nolint:depguard // the loader of charts logs there
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -134,16 +133,8 @@ func runTemplate(t *testing.T, kube *kubelab.Lab, d *appsv1.Deployment, name str
 	t.Helper()
 	program, err := buildOnce()
 	require.NoError(t, err)
-	listen := freeAddress(t)
+	listen := ovnlab.FreeAddress(t)
 	return kube.RunPod(d.Namespace, name, &d.Spec.Template.Spec, program, listen, append(env, "NETLOOM_LISTEN="+listen)...)
-}
-
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer func() { require.NoError(t, l.Close()) }()
-	return l.Addr().String()
 }
 
 // install applies the overlay and runs its pods.

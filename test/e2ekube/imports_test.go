@@ -48,6 +48,7 @@ endpoints: [{addresses: [10.245.1.10]}]
 // TestServicesOfSeveralClusters starts netloom in a cluster without the kinds of the Multi-Cluster Services API. Once they are
 // defined, packets to the address of an import go to endpoints of both clusters, and to no other when one leaves.
 func TestServicesOfSeveralClusters(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.peopled()
 	w.netloom.AwaitReady()

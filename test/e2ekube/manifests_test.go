@@ -68,6 +68,7 @@ func helm(t *testing.T, namespace string, settings map[string]any, values map[st
 // TestManifests applies all that deploy/ can be rendered to, as a dry run and for real, and a second time, which changes
 // nothing. The pods of the Deployments are admitted to a namespace that is restricted.
 func TestManifests(t *testing.T) {
+	t.Parallel()
 	kube := startKube(t)
 	for _, kind := range []string{"ServiceMonitor", "PodMonitor", "PrometheusRule"} {
 		kube.Apply(operatorKind(kind))
@@ -204,6 +205,7 @@ func awaitKinds(t *testing.T, kube *kubelab.Lab) {
 
 // TestChartIsTheOverlay checks that the chart and the overlay run the same container with the same rights.
 func TestChartIsTheOverlay(t *testing.T) {
+	t.Parallel()
 	overlay := central(t)("ovn-nb: [tcp:127.0.0.1:6641]\n")
 	objects := helm(t, home, map[string]any{"ovn-nb": []any{"tcp:127.0.0.1:6641"}}, nil)
 	require.Equal(t, rightsOf(t, overlay), rightsOf(t, objects))
@@ -231,6 +233,7 @@ func TestChartIsTheOverlay(t *testing.T) {
 
 // TestALeaseMayBeNamedAsANumber checks that a name that looks like a number stays a string.
 func TestALeaseMayBeNamedAsANumber(t *testing.T) {
+	t.Parallel()
 	objects := helm(t, home, map[string]any{"ovn-nb": "tcp:127.0.0.1:6641", "leader-elect-name": "123"}, nil)
 	rules := deployment.Find(objects, "Role", "netloom-leader").Object["rules"].([]any)
 	require.Equal(t, []any{"123"}, rules[0].(map[string]any)["resourceNames"])
@@ -255,6 +258,7 @@ func resourcesOf(rights []right) []string {
 
 // TestChartRefuses lists values that the schema of the chart rejects.
 func TestChartRefuses(t *testing.T) {
+	t.Parallel()
 	nb := map[string]any{"ovn-nb": []any{"tcp:127.0.0.1:6641"}}
 	with := func(mode string, settings ...string) map[string]any {
 		config := maps.Clone(nb)
@@ -294,6 +298,7 @@ func TestChartRefuses(t *testing.T) {
 
 // TestImageIsWhatPodsRun compares the Dockerfile with the container in the manifests.
 func TestImageIsWhatPodsRun(t *testing.T) {
+	t.Parallel()
 	raw, err := os.ReadFile(root + "/deploy/Dockerfile")
 	require.NoError(t, err)
 	text := string(raw)
@@ -315,6 +320,7 @@ func TestImageIsWhatPodsRun(t *testing.T) {
 
 // TestImageHasItsSources checks that all sources of the program are part of the build context of the image.
 func TestImageHasItsSources(t *testing.T) {
+	t.Parallel()
 	raw, err := os.ReadFile(root + "/deploy/Dockerfile.dockerignore")
 	require.NoError(t, err)
 	list := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", "{{with .Module}}{{if .Main}}{{$.ImportPath}}{{end}}{{end}}", "./cmd/netloom")
@@ -338,6 +344,7 @@ func TestImageHasItsSources(t *testing.T) {
 
 // TestMonitoringNamesMetrics checks that the dashboards and the alerts use metrics that exist.
 func TestMonitoringNamesMetrics(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		manual, metrics string
 		objects         []*unstructured.Unstructured

@@ -53,6 +53,7 @@ func webhookManifests(t *testing.T) []manifestCase {
 // TestChartAdmitsAsTheComponents checks that the chart and the components validate the same requests, with the same
 // containers and the same rights.
 func TestChartAdmitsAsTheComponents(t *testing.T) {
+	t.Parallel()
 	settings, nb := "ovn-nb: [tcp:127.0.0.1:6641]\n", map[string]any{"ovn-nb": []any{"tcp:127.0.0.1:6641"}}
 	for mode, component := range map[string]string{"own": "webhook", "daemon": "webhook-in-daemon"} {
 		overlay, objects := central(t, component)(settings), helm(t, home, nb, admitting(mode, nil))
@@ -83,6 +84,7 @@ func TestChartAdmitsAsTheComponents(t *testing.T) {
 // TestRecoveryIsNeverLockedOut checks that no way to install admission covers the namespaces needed to repair it, and that
 // exemptions in the chart's values reach both the configuration and the process.
 func TestRecoveryIsNeverLockedOut(t *testing.T) {
+	t.Parallel()
 	for _, tc := range webhookManifests(t) {
 		for _, h := range hooksOf(t, tc.objects) {
 			require.Contains(t, h.NamespaceSelector.MatchExpressions, metav1.LabelSelectorRequirement{
@@ -121,6 +123,7 @@ func TestRecoveryIsNeverLockedOut(t *testing.T) {
 // TestWhatRefusesFailsClosed checks that webhooks that may refuse SD-WAN objects fail closed, and that those who clean up,
 // and netloom itself, are exempt then.
 func TestWhatRefusesFailsClosed(t *testing.T) {
+	t.Parallel()
 	sdewan := func(objects []*unstructured.Unstructured) admissionregistrationv1.ValidatingWebhook {
 		hooks := hooksOf(t, objects)
 		at := slices.IndexFunc(hooks, func(h admissionregistrationv1.ValidatingWebhook) bool { return h.Name == "validate-sdewan.netloom.io" })

@@ -36,6 +36,7 @@ subjects: [{kind: ServiceAccount, name: prometheus, namespace: monitoring}]
 // TestSecureMetrics runs netloom as the component secure-metrics does, and checks who may read what. The rights that it
 // needs for that are used, and without one of them every request is refused.
 func TestSecureMetrics(t *testing.T) {
+	t.Parallel()
 	kube, ovn := startKube(t), startOVN(t)
 	objects := central(t, "secure-metrics")(settingsFor(ovn))
 	kube.Apply(nodes + namespaces)

@@ -17,6 +17,7 @@ import (
 // TestAPIServerGoes kills the API server under netloom, and netloom while there is none: what was written stays, and
 // changes are caught up with.
 func TestAPIServerGoes(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.peopled()
 	w.kube.Apply(policies + "---" + service)
@@ -53,6 +54,7 @@ func TestAPIServerGoes(t *testing.T) {
 // TestWatchesMiss suspends netloom while objects are deleted and the server loses its history: watches cannot continue from
 // where they were, and everything has to be listed again.
 func TestWatchesMiss(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.peopled()
 	w.kube.Apply(policies + "---" + service)

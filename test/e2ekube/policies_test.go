@@ -79,6 +79,7 @@ spec:
 
 // TestPolicies follows policies from the API server into a real OVN, through the lives of pods and of a namespace.
 func TestPolicies(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	open := w.peopled()
 	require.Zero(t, w.ovn.Rows("ACL"), "no pod is isolated yet")

@@ -28,6 +28,7 @@ const feedbackRole = "netloom-feedback"
 // TestPolicyStatus checks whether policies are enforced as users do, with a netloom that has only the rights of the
 // component for it: each is used, and each is missed.
 func TestPolicyStatus(t *testing.T) {
+	t.Parallel()
 	w := &world{t: t, kube: startKube(t, "WatchList=false"), ovn: startOVN(t)}
 	w.kube.Apply(nodes + namespaces)
 	objects := central(t, "feedback")(settingsFor(w.ovn))

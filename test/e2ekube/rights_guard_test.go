@@ -71,6 +71,7 @@ func shippedRoles(t *testing.T) map[string][]*unstructured.Unstructured {
 
 // TestEveryRightIsAudited checks that nothing in deploy/ gives a right that no test takes away. It needs no API server.
 func TestEveryRightIsAudited(t *testing.T) {
+	t.Parallel()
 	audited := auditedRights(t)
 	pages, empty := map[string][]string{}, map[string]bool{}
 	for from, objects := range shippedRoles(t) {

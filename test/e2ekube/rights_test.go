@@ -187,6 +187,7 @@ func unused(kube *kubelab.Lab, user string, rights []right) []right {
 // Current servers stream lists, which requires permission to watch only. Permission to list is for older servers, and for
 // clients that fall back.
 func TestRights(t *testing.T) {
+	t.Parallel()
 	w := freeWorld(t, "WatchList=false")
 	w.peopled()
 	w.kube.Apply(policies + "---" + service)

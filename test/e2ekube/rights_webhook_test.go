@@ -22,6 +22,7 @@ import (
 // webhook asks in vain, says what it lacks, refuses what it cannot judge, and goes on by itself. What is listed and watched is
 // independent of each other, so that is taken at once and missed one by one.
 func TestWebhookRights(t *testing.T) {
+	t.Parallel()
 	a := newAdmission(t, "WatchList=false")
 	all := rightsOfRole(t, central(t, "webhook")("ovn-nb: [tcp:127.0.0.1:6641]\n"), "netloom-webhook")
 	a.spoil()
@@ -148,8 +149,9 @@ func (a *admission) distrust() {
 // TestReplicasShareACertificate starts two netloom run at once that answer reviews, of which one stands by and neither reaches
 // its database: they make one Secret and have one authority trusted, and the API server may ask either.
 func TestReplicasShareACertificate(t *testing.T) {
+	t.Parallel()
 	a := raiseAdmission(t, "webhook-in-daemon", "WatchList=false")
-	other := freeAddress(t)
+	other := ovnlab.FreeAddress(t)
 	pods := []*kubelab.Pod{a.replica("netloom", 0, a.reviews), a.replica("netloom", 1, other)}
 	for _, p := range pods {
 		ovnlab.Eventually(t, patience, "reviews are answered", func() bool {

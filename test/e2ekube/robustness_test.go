@@ -26,6 +26,7 @@ import (
 // they are away not a row changes; afterwards the changes go on, and at the end the rows are what the objects say. What
 // belongs to policies that were not edited is never taken away, not for a moment.
 func TestControlPlaneDies(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	rows := w.record()
 	w.peopled()
@@ -61,6 +62,7 @@ func TestControlPlaneDies(t *testing.T) {
 
 // TestWatchesSuffer leads netloom's way to the API server over a line, and does to it what networks do.
 func TestWatchesSuffer(t *testing.T) {
+	t.Parallel()
 	w := &world{t: t, kube: startKube(t), ovn: startOVN(t)}
 	w.kube.Apply(nodes + namespaces)
 	line := w.kube.NewLine()

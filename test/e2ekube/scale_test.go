@@ -72,7 +72,7 @@ func newScale(t *testing.T) *scale {
 	cluster := policygen.Workload(pods)
 	cluster.Policies = cluster.Policies[:policies]
 	s := &scale{t: t, kube: startKube(t), report: &report{pods: pods, policies: policies}}
-	s.address = freeAddress(t)
+	s.address = ovnlab.FreeAddress(t)
 	schema, err := os.ReadFile("/usr/share/ovn/ovn-nb.ovsschema")
 	require.NoError(t, err)
 	_, port, err := splitAddress(s.address)

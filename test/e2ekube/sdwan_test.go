@@ -40,6 +40,7 @@ metadata: {name: sdewan-system}
 // TestSDWAN configures a simulated CNF as the SD-WAN resources of an API server say, under the rights of the
 // component for it: each is used, and each is missed.
 func TestSDWAN(t *testing.T) {
+	t.Parallel()
 	w, objects := newSDWAN(t)
 	names := w.inSync(objects)
 	require.Greater(t, len(names), 5)

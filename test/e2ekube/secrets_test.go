@@ -63,6 +63,7 @@ status:
 // TestSecretsOfSomeNamespaces narrows the chart's right to read Secrets to one namespace. A CNF there is configured as
 // before; one elsewhere reports what netloom may not read, and the configuration of its device stays.
 func TestSecretsOfSomeNamespaces(t *testing.T) {
+	t.Parallel()
 	w := &world{t: t, kube: startKube(t)}
 	w.kube.Apply(nodes + sdwanNamespaces + `{apiVersion: v1, kind: Namespace, metadata: {name: ` + home + `}}`)
 	w.installDefinitions()

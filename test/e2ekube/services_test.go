@@ -27,6 +27,7 @@ spec:
 // TestServices follows Services from the API server, which gives them their addresses, and from the controller that makes
 // their slices, into load balancers of a real OVN.
 func TestServices(t *testing.T) {
+	t.Parallel()
 	w := newWorld(t)
 	w.peopled()
 	w.kube.Apply(service)

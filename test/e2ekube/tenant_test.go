@@ -33,6 +33,7 @@ const (
 // so that they are translated each time, and compares the cost of new policies of another namespace meanwhile with their
 // cost before. Latencies are printed; the assertion is on processor time, which a busy machine does not change.
 func TestTenant(t *testing.T) {
+	t.Parallel()
 	s := newScale(t)
 	s.start()
 	s.fill()

@@ -33,6 +33,7 @@ import (
 // TestSourcesReadTrimmedObjects lets the source of netloom read a cluster directly and through the cache, and requires the
 // same objects.
 func TestSourcesReadTrimmedObjects(t *testing.T) {
+	t.Parallel()
 	s := newSharing(t)
 	s.namespace("a")
 	for i := range 10 {

@@ -145,6 +145,7 @@ func (withoutWatchList) IsWatchListSemanticsUnSupported() bool { return true }
 
 // TestInformersShareAWatch runs client-go's informers of both kinds, typed and untyped, through the cache during changes.
 func TestInformersShareAWatch(t *testing.T) {
+	t.Parallel()
 	s := newSharing(t)
 	s.namespace("a")
 	for i := range 20 {
@@ -286,6 +287,7 @@ func events(all []any) []any {
 
 // TestAnswersEqualTheAPIServers compares lists and watches with those of the API server, object for object.
 func TestAnswersEqualTheAPIServers(t *testing.T) {
+	t.Parallel()
 	s := newSharing(t)
 	s.namespace("a")
 	s.namespace("b")
@@ -399,6 +401,7 @@ func (s *sharing) comparePages(last *corev1.Pod) {
 
 // TestWatchesBeginWithTheMostRecentState writes directly and begins a watch through the cache at once.
 func TestWatchesBeginWithTheMostRecentState(t *testing.T) {
+	t.Parallel()
 	s := newSharing(t)
 	s.namespace("a")
 	q := url.Values{

@@ -59,7 +59,7 @@ func newAdmission(t *testing.T, features ...string) *admission {
 // address.
 func raiseAdmission(t *testing.T, component string, features ...string) *admission {
 	t.Helper()
-	a := &admission{t: t, kube: startKube(t, features...), reviews: freeAddress(t)}
+	a := &admission{t: t, kube: startKube(t, features...), reviews: ovnlab.FreeAddress(t)}
 	w := &world{t: t, kube: a.kube}
 	w.installDefinitions()
 	w.defineClusterPolicies()
@@ -97,7 +97,7 @@ func (a *admission) replica(deployment string, n int, reviews string, env ...str
 	require.NoError(a.t, err)
 	program, err := buildOnce()
 	require.NoError(a.t, err)
-	health := freeAddress(a.t)
+	health := ovnlab.FreeAddress(a.t)
 	pod := a.kube.RunPod(home, fmt.Sprintf("%s-%d", deployment, n), &d.Spec.Template.Spec, program, health, append(env, "NETLOOM_LISTEN="+health,
 		"NETLOOM_WEBHOOK_LISTEN="+reviews, "NETLOOM_WEBHOOK_TLS_NAME=localhost", "NETLOOM_WEBHOOK_SHUTDOWN_DELAY=0s")...)
 	a.t.Cleanup(func() {
@@ -158,6 +158,7 @@ func (a *admission) create(client dynamic.Interface, o *unstructured.Unstructure
 // TestPermissions asks a real API server for every example of the article on permissions by label, and for related
 // cases. It stores nothing: reviews of dry runs are reviews.
 func TestPermissions(t *testing.T) {
+	t.Parallel()
 	a := newAdmission(t)
 	const rules, policies, zones = "mwan3rules", "mwan3policies", "firewallzones"
 	// change is what is done: "+b" creates in bucket b, "-b" deletes from it, "b>c" moves from one to the other.

@@ -110,7 +110,7 @@ func (z *zone) run(t *testing.T, kube *kubelab.Lab, set *appsv1.DaemonSet) {
 			h.Path = z.dir()
 		}
 	}
-	listen := freeAddress(t)
+	listen := ovnlab.FreeAddress(t)
 	z.netloom = kube.RunPod(set.Namespace, set.Name+"-"+z.node, spec, program, listen, "NETLOOM_LISTEN="+listen)
 }
 
@@ -241,6 +241,7 @@ func requireOnePerNode(t *testing.T, kube *kubelab.Lab, namespace string) {
 // TestZones runs the DaemonSet on two nodes that have an OVN each. Every database isolates the pods of its own node, knows the
 // addresses of all, and the two let pass together what policies allow, also when a pod goes from one node to the other.
 func TestZones(t *testing.T) {
+	t.Parallel()
 	kube := startKube(t, "WatchList=false")
 	kube.Apply(zoneNodes + namespaces)
 	definition, err := os.ReadFile(root + "/deploy/crds/netloom.io_policystatuses.yaml")
@@ -327,6 +328,7 @@ func (w *world) zonesReport(zs zones) {
 
 // TestChartForZones renders the chart with a pod for each node.
 func TestChartForZones(t *testing.T) {
+	t.Parallel()
 	kube := startKube(t)
 	kube.Apply(zoneNodes + `
 {apiVersion: v1, kind: Namespace, metadata: {name: zones, labels: {pod-security.kubernetes.io/enforce: privileged}}}

@@ -57,7 +57,7 @@ type Lab struct {
 // Start brings up a control plane with empty databases.
 func Start(tb testing.TB) *Lab {
 	tb.Helper()
-	l := &Lab{tb: tb, dir: scratch(tb), port: freePort(tb)}
+	l := &Lab{tb: tb, dir: scratch(tb), port: FreePort(tb)}
 	l.env = environment(l.dir)
 	l.ovsdbTool("create", nbFiles+".db", nbSchema)
 	l.ovsdbTool("create", sbFiles+".db", sbSchema)

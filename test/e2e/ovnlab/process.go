@@ -164,15 +164,3 @@ func answers(ctx context.Context, socket string) bool {
 	_ = conn.Close()
 	return true
 }
-
-// freePort finds an unused TCP port on loopback.
-func freePort(tb testing.TB) int {
-	tb.Helper()
-	var lc net.ListenConfig
-	l, err := lc.Listen(tb.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		tb.Fatalf("find a free port: %v", err)
-	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().(*net.TCPAddr).Port
-}

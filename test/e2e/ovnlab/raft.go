@@ -36,12 +36,12 @@ func StartRaft(tb testing.TB) *Raft {
 	tb.Helper()
 	r := &Raft{tb: tb, dir: scratch(tb)}
 	r.env = environment(r.dir)
-	first := fmt.Sprintf("tcp:127.0.0.1:%d", freePort(tb))
+	first := fmt.Sprintf("tcp:127.0.0.1:%d", FreePort(tb))
 	for i := range members {
-		m := &member{name: fmt.Sprintf("nb%d", i), client: freePort(tb)}
+		m := &member{name: fmt.Sprintf("nb%d", i), client: FreePort(tb)}
 		argv := []string{"ovsdb-tool", "create-cluster", r.path(m.name + ".db"), shared(tb, nbSchema), first}
 		if i > 0 {
-			own := fmt.Sprintf("tcp:127.0.0.1:%d", freePort(tb))
+			own := fmt.Sprintf("tcp:127.0.0.1:%d", FreePort(tb))
 			argv = []string{"ovsdb-tool", "join-cluster", r.path(m.name + ".db"), "OVN_Northbound", own, first}
 		}
 		if _, err := run(tb.Context(), r.env, "", argv...); err != nil {

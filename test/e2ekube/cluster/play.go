@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"net"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -44,7 +43,7 @@ func raise(s *stage, opts settings) *play {
 	pods := p.examples(s)
 	p.ovn.Install(network(s, pods))
 	p.define(s)
-	p.http, p.page = freeAddress(s), freeAddress(s)
+	p.http, p.page = ovnlab.FreeAddress(s), ovnlab.FreeAddress(s)
 	p.install(s, opts)
 	return p
 }
@@ -173,15 +172,6 @@ func (p *play) install(s *stage, opts settings) {
 	pod := p.kube.RunPod(namespace, "netloom", &d.Spec.Template.Spec, opts.netloom, p.http, "NETLOOM_LISTEN="+p.http)
 	pod.AwaitReady()
 	p.kube.StartKubelet("kubelet").AdoptRun(pod, namespace, d.Spec.Selector)
-}
-
-func freeAddress(s *stage) string {
-	l, err := new(net.ListenConfig).Listen(s.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		s.Fatal(err)
-	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().String()
 }
 
 // print prints all addresses.

@@ -3,9 +3,7 @@
 package kubelab
 
 import (
-	"context"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -71,8 +69,7 @@ func Start(tb testing.TB, opts Options) *Lab {
 		tb.Fatalf("kube-apiserver: %v; `make kubeapi` builds it", err)
 	}
 	l := &Lab{tb: tb, opts: opts, dir: tb.TempDir()}
-	ports := freePorts(tb, 3)
-	l.etcdPort, l.peerPort, l.port = ports[0], ports[1], ports[2]
+	l.etcdPort, l.peerPort, l.port = ovnlab.FreePort(tb), ovnlab.FreePort(tb), ovnlab.FreePort(tb)
 	if err := makeFiles(l.dir); err != nil {
 		tb.Fatal(err)
 	}
@@ -183,21 +180,6 @@ func (l *Lab) managerFlags() []string {
 		"--secure-port=0", "--service-account-private-key-file=" + l.path("sa.key"), "--root-ca-file=" + l.path("ca.crt"),
 		"--kube-api-qps=500", "--kube-api-burst=1000", "--controllers=" + strings.Join(controllers, ","),
 	}
-}
-
-// freePorts finds unused TCP ports on loopback.
-func freePorts(tb testing.TB, n int) []int {
-	tb.Helper()
-	var ports []int
-	for range n {
-		l, err := new(net.ListenConfig).Listen(context.WithoutCancel(tb.Context()), "tcp", "127.0.0.1:0")
-		if err != nil {
-			tb.Fatalf("find a free port: %v", err)
-		}
-		defer func() { _ = l.Close() }() // only once all are found, so that none is found twice
-		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
-	}
-	return ports
 }
 
 // Port is the port of the API server.

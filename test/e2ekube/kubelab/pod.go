@@ -65,7 +65,7 @@ func (l *Lab) RunPod(namespace, name string, spec *corev1.PodSpec, program, list
 	}
 	cmd := exec.CommandContext(context.WithoutCancel(l.tb.Context()), command[0], append(command[1:], p.container.Args...)...)
 	cmd.Dir = "/"
-	p.debug = "127.0.0.1:" + strconv.Itoa(freePorts(l.tb, 1)[0]) // pods share a loopback address here
+	p.debug = ovnlab.FreeAddress(l.tb) // pods share a loopback address here
 	cmd.Env = append(p.environment(namespace, name, spec.NodeName), append([]string{"NETLOOM_DEBUG_LISTEN=" + p.debug}, env...)...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Chroot:     root,
@@ -200,7 +200,11 @@ func place(path string, content []byte) error {
 	return os.WriteFile(path, content, 0o644)
 }
 
+// copyFile copies a program. No other program is started meanwhile: it would inherit the file open for writing, and until it closes
+// that, the copy cannot be run ("text file busy").
 func copyFile(to, from string) error {
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
 	in, err := os.Open(from)
 	if err != nil {
 		return err
