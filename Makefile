@@ -122,10 +122,13 @@ race: ## Run the tests of concurrent packages with the race detector, one seed e
 
 .PHONY: fuzz
 fuzz: ## Run every fuzz target for FUZZTIME (50000x)
-	@grep -rlE --include='*_test.go' '^func Fuzz' . | sort | while read -r file; do \
-		for target in $$(sed -nE 's/^func (Fuzz[A-Za-z0-9_]+)\(.*/\1/p' "$$file"); do \
-			echo "== $$(dirname "$$file") $$target"; \
-			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "$$(dirname "$$file")"; \
+	@mkdir -p .cache/fuzz
+	@grep -rlE --include='*_test.go' '^func Fuzz' . | xargs -n 1 dirname | sort -u | while read -r dir; do \
+		$(GO) test -c -fuzz . -o $(CURDIR)/.cache/fuzz/fuzz.test "$$dir"; \
+		for target in $$(sed -nE 's/^func (Fuzz[A-Za-z0-9_]+)\(.*/\1/p' "$$dir"/*_test.go); do \
+			echo "== $$dir $$target"; \
+			(cd "$$dir" && $(CURDIR)/.cache/fuzz/fuzz.test -test.run '^$$' -test.fuzz "^$$target\$$" -test.fuzztime $(FUZZTIME) \
+				-test.fuzzcachedir "$(CURDIR)/.cache/fuzz/$$dir"); \
 		done; \
 	done
 
@@ -146,10 +149,10 @@ soak: ## Run the random tests for longer (CLUSTERS=3000 ROUNDS=20 FUNCTIONS=20 S
 	$(GO) test -C test/crds -count=1 -run Anything . -seed=$(SEED)
 
 .PHONY: bench
-bench: ## Run the benchmarks, with the raw database as a baseline (BENCH=regexp BENCHTIME=1s)
+bench: ## Run the benchmarks, with the raw database as a baseline (BENCH=regexp BENCHTIME=1s MEMORY=10000,50000,100000)
 	$(GO) test -tags e2e -run '^$$' -bench '$(BENCH)' -benchtime $(BENCHTIME) -benchmem -timeout 60m -p 1 $(BENCH_ROOMS)
 	$(GO) test -count=1 -v -run TestTieredCluster ./test/bench -tiers.pods=10000 -tiers.policies=1000
-	$(GO) test -tags e2e -count=1 -v -timeout 30m -run TestProcessMemory ./test/bench -memory.pods=10000,50000,100000
+	$(GO) test -tags e2e -count=1 -v -timeout 30m -run TestProcessMemory ./test/bench -memory.pods=$(MEMORY)
 
 .PHONY: bench-kube
 bench-kube: $(KUBEAPI) ## Print a table of figures beside raw floors, on a real API server and OVN (SIZES=1000,10000 STORM=1 MEMORY=10000,50000,100000; root, OVN installed)

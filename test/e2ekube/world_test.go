@@ -256,11 +256,17 @@ func (w *world) converge() (allowed int) {
 	return allowed
 }
 
-// connects reports whether OVN delivers a TCP packet from one place to another, in both families alike.
+// connects reports whether OVN delivers a TCP packet from one place to another, in both families alike. Rules may change between the two
+// traces; then it traces again.
 func (w *world) connects(from, to pod, port uint16) bool {
 	w.t.Helper()
-	v4 := w.ovn.Trace(ovnlab.Flow{Src: from.addr(false), Dst: to.addr(false), Protocol: "tcp", Port: port})
-	v6 := w.ovn.Trace(ovnlab.Flow{Src: from.addr(true), Dst: to.addr(true), Protocol: "tcp", Port: port})
-	require.Equal(w.t, v4, v6, "both families")
-	return v4 == ovnlab.Allow
+	trace := func(six bool) ovnlab.Verdict {
+		return w.ovn.Trace(ovnlab.Flow{Src: from.addr(six), Dst: to.addr(six), Protocol: "tcp", Port: port})
+	}
+	var verdict ovnlab.Verdict
+	ovnlab.Eventually(w.t, patience, "both families are treated alike", func() bool {
+		verdict = trace(false)
+		return verdict == trace(true)
+	})
+	return verdict == ovnlab.Allow
 }
