@@ -166,7 +166,7 @@ bench-scale: $(KUBEAPI) ## Run the other benchmarks there: changes under load, a
 
 .PHONY: e2e
 e2e: ## Run the tests on a real OVN (root, OVN and Open vSwitch installed)
-	$(GO) test -tags e2e -count=1 -p 2 -timeout 30m $(E2E_ROOMS)
+	$(GO) test -tags e2e -count=1 -p 1 -timeout 30m $(E2E_ROOMS)
 
 .PHONY: e2e-tiers
 e2e-tiers: $(TIERED) ## Run those of cluster-wide and equal policies on OVN 25.03, which has tiers (root; downloads it)
