@@ -164,6 +164,14 @@ func (r *renderer) topPlace(t intent.Tier) place {
 	return place{tier: bandOf(r.schema, t).tier, priority: priorityTop}
 }
 
+// hairpinPlace is where a pod reaches itself through a load balancer, before all rules of a tier that deny.
+func (r *renderer) hairpinPlace(t intent.Tier) place {
+	if t.Ordered() {
+		return r.topPlace(t)
+	}
+	return place{priority: priorityHairpin}
+}
+
 // failsClosed returns what to render in place of a rule, and why, if it cannot be rendered as it is: a rule that allows is left
 // out, and one that denies or passes drops everything of its subject. It returns an empty reason for a rule that can be.
 func (r *renderer) failsClosed(p *intent.Policy, i int) (instead *intent.Rule, reason string) {

@@ -16,14 +16,15 @@ import (
 )
 
 // ACL priorities of TierNetworkPolicy, within OVN's 0 to 32767. Isolation drops with the lowest priority, then come logged drops
-// of policies, what rules allow, what rules deny, and address resolution, which nothing else matches. See band for the other
-// tiers.
+// of policies, what rules allow, what rules deny, and address resolution, which nothing else matches. A pod always reaches itself
+// through a load balancer, so that comes before what rules of its group deny. See band for the other tiers.
 const (
 	priorityDrop       = 1000
 	priorityLoggedDrop = 1001
 	priorityAllow      = 1002
 	priorityDeny       = 1003
 	priorityResolution = 1003
+	priorityHairpin    = 1004
 )
 
 // resolution matches what a host needs to find its neighbours over IPv4. Over IPv6 OVN itself lets neighbor and router
@@ -227,8 +228,8 @@ func (r *renderer) rule(g *group, p *intent.Policy, rule *intent.Rule, at place)
 		severity = intent.SeverityNone
 	case nb.ActionDrop:
 		r.neighbours(g, p.Direction)
-		if p.Direction == intent.Ingress && p.Tier.Ordered() {
-			r.hairpinAt(g, subject, r.topPlace(p.Tier))
+		if p.Direction == intent.Ingress {
+			r.hairpinAt(g, subject, r.hairpinPlace(p.Tier))
 		}
 	}
 	for _, match := range r.matches(g, subject, p.Direction, rule) {
