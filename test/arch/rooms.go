@@ -55,7 +55,7 @@ var rooms = []room{
 	{dir: "translator/sets", pure: true, may: []string{"labelcache", "pkg/intent", "pkg/object", "translator/dirty", "translator/host"}},
 	{dir: "translator/policy", pure: true, may: []string{
 		"labelcache", "pkg/apis/ovnkubernetes/v1", "pkg/intent", "pkg/object", "translator/budget", "translator/dirty", "translator/field",
-		"translator/host", "translator/sets", "github.com/hashicorp/go-immutable-radix/v2", "k8s.io/api/...", "k8s.io/apimachinery/...",
+		"translator/host", "translator/sets", "github.com/google/btree", "k8s.io/api/...", "k8s.io/apimachinery/...",
 		policyAPI,
 	}},
 	{dir: "translator/service", pure: true, may: []string{

@@ -1,9 +1,9 @@
 package policy
 
 import (
-	"fmt"
+	"cmp"
 
-	iradix "github.com/hashicorp/go-immutable-radix/v2"
+	"github.com/google/btree"
 
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
@@ -21,6 +21,14 @@ type use struct {
 	among int          // how many peers the rule has
 }
 
+// compare orders uses by what is used.
+func (u use) compare(v use) int {
+	return cmp.Or(cmp.Compare(u.what, v.what), cmp.Compare(u.of, v.of), cmp.Compare(u.among, v.among))
+}
+
+// weight is rounded down, so that n rules with n peers weigh at most one.
+func (u use) weight() uint64 { return oneRule / uint64(u.among) } //nolint:gosec // a rule has some peers
+
 // user is a policy with a use.
 type user struct {
 	use
@@ -28,28 +36,35 @@ type user struct {
 	policy object.Ref
 }
 
-// key orders users by their uses.
-func (u user) key() []byte {
-	return fmt.Appendf(u.use.key(), "%s\x00%s\x00%s", u.policy.Kind, u.policy.Namespace, u.policy.Name)
-}
-
-// key is the beginning of the keys of all users with the same use.
-func (u use) key() []byte { return fmt.Appendf(nil, "%s\x00%d\x00", u.of, u.among) }
+func (u user) less(v user) bool { return cmp.Or(u.compare(v.use), u.policy.Compare(v.policy)) < 0 }
 
 // sharing counts what rules have in common, either peer by peer, where rules with equal lists count once, or what is left of their lists,
 // where those with equal subjects do: equal policies share everything already.
-type sharing map[intent.SetID]*common
-
-// common is what some rules allow.
-type common struct {
-	users  *iradix.Tree[user] // by key
-	weight uint64
+type sharing struct {
+	users   *btree.BTreeG[user]
+	weights map[intent.SetID]*weight // of what is used
 }
+
+// weight is how much the rules with something weigh. Its users share its name.
+type weight struct {
+	what intent.SetID
+	sum  uint64
+}
+
+// sharingDegree is the degree of the tree: its nodes have about as many users.
+const sharingDegree = 32
+
+func newSharing() sharing {
+	return sharing{btree.NewG(sharingDegree, user.less), map[intent.SetID]*weight{}}
+}
+
+// len counts what is used.
+func (s sharing) len() int { return len(s.weights) }
 
 // worth reports whether it is worth rows of its own.
 func (s sharing) worth(what intent.SetID) bool {
-	c := s[what]
-	return c != nil && c.weight > oneRule
+	w := s.weights[what]
+	return w != nil && w.sum > oneRule
 }
 
 // replace replaces the uses of a policy, and calls changed for each policy with a use that is now worth rows, or is no longer.
@@ -63,56 +78,57 @@ func (s sharing) replace(policy object.Ref, old, now []use, changed func(object.
 	for _, u := range old {
 		s.remove(user{u, policy})
 	}
-	for _, u := range now {
-		s.add(user{u, policy})
+	for i := range now {
+		now[i] = s.add(user{now[i], policy})
 	}
 	for what, before := range was {
-		if c := s[what]; c != nil && before != s.worth(what) {
-			c.users.Root().Walk(func(_ []byte, u user) bool {
-				changed(u.policy)
-				return false
+		if before != s.worth(what) {
+			s.each(use{what: what}, func(u user) bool {
+				if u.what == what {
+					changed(u.policy)
+				}
+				return u.what == what
 			})
 		}
 	}
 }
 
-func (s sharing) add(u user) {
-	c := s[u.what]
-	if c == nil {
-		c = &common{users: iradix.New[user]()}
-		s[u.what] = c
+// each calls f with the users of a use, and of those after it, until it returns false.
+func (s sharing) each(from use, f func(user) bool) {
+	s.users.AscendGreaterOrEqual(user{use: from}, f)
+}
+
+// add returns the use as it is kept.
+func (s sharing) add(u user) use {
+	w := s.weights[u.what]
+	if w == nil {
+		w = &weight{what: u.what}
+		s.weights[u.what] = w
 	}
-	counts := !c.has(u.use)
-	c.users, _, _ = c.users.Insert(u.key(), u)
-	if counts {
-		c.weight += u.weight()
+	u.what = w.what
+	if !s.has(u.use) {
+		w.sum += u.weight()
 	}
+	s.users.ReplaceOrInsert(u)
+	return u.use
 }
 
 func (s sharing) remove(u user) {
-	c := s[u.what]
-	if c == nil {
+	if _, had := s.users.Delete(u); !had || s.has(u.use) {
 		return
 	}
-	users, _, had := c.users.Delete(u.key())
-	if !had {
-		return
-	}
-	if c.users = users; !c.has(u.use) {
-		c.weight -= u.weight()
-	}
-	if users.Len() == 0 {
-		delete(s, u.what)
+	w := s.weights[u.what]
+	if w.sum -= u.weight(); w.sum == 0 {
+		delete(s.weights, u.what)
 	}
 }
 
 // has reports whether some policy has the use.
-func (c *common) has(u use) bool {
-	of := c.users.Root().Iterator()
-	of.SeekPrefix(u.key())
-	_, _, some := of.Next()
+func (s sharing) has(u use) bool {
+	some := false
+	s.each(u, func(next user) bool {
+		some = next.use == u
+		return false
+	})
 	return some
 }
-
-// weight is rounded down, so that n rules with n peers weigh at most one.
-func (u use) weight() uint64 { return oneRule / uint64(u.among) } //nolint:gosec // a rule has some peers

@@ -74,7 +74,7 @@ func NewTable(
 		withNodes:  map[object.Ref]bool{},
 		selecting:  map[object.Ref]bool{},
 		withHost:   map[string]map[object.Ref]bool{},
-		common:     sharing{}, rests: sharing{},
+		common:     newSharing(), rests: newSharing(),
 	}
 }
 
@@ -326,5 +326,5 @@ func (t *Table) settle(ref object.Ref, next *intent.Builder, was *intent.Snapsho
 // Len counts what the table keeps.
 func (t *Table) Len() int {
 	return len(t.objects) + len(t.namespaces) + len(t.translated) + len(t.nodes) + len(t.withNodes) + len(t.selecting) +
-		len(t.withHost) + len(t.common) + len(t.rests)
+		len(t.withHost) + t.common.len() + t.rests.len()
 }
