@@ -202,6 +202,25 @@ func (m Members) HasAddr(a netip.Addr) bool { return m.s != nil && m.s.hasAddr(m
 // HasSharedAddr reports whether a is among the shared addresses of some member.
 func (m Members) HasSharedAddr(a netip.Addr) bool { return m.s != nil && m.s.shares(m.ids, a) }
 
+// Union returns the members of several sets of one cache together, each set as it was in one of its views, at a cost that depends on how
+// many members they have. An endpoint that belongs to a set that did not change since has the same addresses in the newest view.
+func Union(list []Members) Members {
+	var out Members
+	for _, m := range list {
+		if m.s == nil {
+			continue
+		}
+		if out.s == nil || m.s.revision > out.s.revision {
+			out.s = m.s
+		}
+		m.ids.each(func(id uint32) bool {
+			out.ids.add(id, private)
+			return true
+		})
+	}
+	return out
+}
+
 // Since lists who joined and who left since was, an earlier state of a set of the same cache, in no particular order. A
 // member that stays but whose addresses or node changed is in both: in left as it was, in joined as it is. One that was removed
 // and put again meanwhile may be in both too. Addresses are compared only where an endpoint was put again.

@@ -10,7 +10,7 @@ type Revision uint64
 
 // Change is the difference between two snapshots.
 type Change struct {
-	Sets     []SetID    // created or dropped: look them up to find out which
+	Sets     []SetID    // created, dropped, or now the union of other sets: look them up to tell which
 	Members  []SetDelta // of sets that existed before and still exist
 	Policies []PolicyID // created, rewritten or dropped
 	Families bool       // Snapshot.Families differs: everything that depends on it has to be checked

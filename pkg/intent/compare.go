@@ -20,7 +20,7 @@ type Comparer interface {
 // what s does not remember, it finds by comparing the two, which share everything that did not change. The result is then one
 // net change, whose cost depends on the size of the sets that differ.
 //
-// A set that is in Sets exists in only one of the two, or has other prefixes although it has no DNS names.
+// A set that is in Sets exists in only one of the two, has other prefixes although it has no DNS names, or is the union of other sets.
 func (s *Snapshot) ChangesFrom(was *Snapshot) []Change {
 	changes, remembered := s.Since(was.revision)
 	if remembered && !recreates(changes, was, s) {
@@ -32,7 +32,11 @@ func (s *Snapshot) ChangesFrom(was *Snapshot) []Change {
 // recreates reports whether changes list a set that exists before and after them: it is not known who joined and left it.
 func recreates(changes []Change, was, is *Snapshot) bool {
 	return slices.ContainsFunc(changes, func(c Change) bool {
-		return slices.ContainsFunc(c.Sets, func(id SetID) bool { return was.Set(id) != nil && is.Set(id) != nil })
+		return slices.ContainsFunc(c.Sets, func(id SetID) bool {
+			old, _ := was.sets.Get([]byte(id))
+			now, _ := is.sets.Get([]byte(id))
+			return old != nil && now != nil && old.UnionOf == nil && now.UnionOf == nil
+		})
 	})
 }
 
@@ -41,7 +45,7 @@ func (s *Snapshot) compare(was *Snapshot) Change {
 	c := Change{Families: s.families != was.families, Unknown: s.unknown != was.unknown}
 	differing(was.sets, s.sets, func(id string, old, now *Set) {
 		switch {
-		case old == nil || now == nil || !slices.Equal(old.Within, now.Within) ||
+		case old == nil || now == nil || !slices.Equal(old.UnionOf, now.UnionOf) || !slices.Equal(old.Within, now.Within) ||
 			len(now.Hosts) == 0 && !slices.Equal(old.Prefixes, now.Prefixes):
 			c.Sets = append(c.Sets, SetID(id))
 		default:

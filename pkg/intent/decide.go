@@ -135,7 +135,7 @@ func (s *Snapshot) matches(r *Rule, f *side) bool {
 	case PeerAny:
 		return true
 	case PeerSet:
-		return s.Set(r.Peer.Set).Contains(f.peer)
+		return s.contains(r.Peer.Set, f.peer)
 	case PeerNone:
 	}
 	return false

@@ -213,13 +213,16 @@ func (l *lowering) rule(like Rule, b box) (Rule, bool) {
 	return like, true
 }
 
-// set returns the intersection of sets.
+// set returns the intersection of sets. A single composite set gets members of its own, because the rule that names it now has no parts.
 func (l *lowering) set(ids []SetID, subject bool) SetID {
 	ids = union(ids, nil)
-	if len(ids) == 1 {
-		return ids[0]
+	id := ids[0]
+	switch {
+	case len(ids) > 1:
+		id = meetID(ids, subject)
+	case len(l.from.partsOf(id)) == 0:
+		return id
 	}
-	id := meetID(ids, subject)
 	l.meets[id] = meetOf{ids, subject}
 	return id
 }

@@ -114,8 +114,9 @@ func (n *lowered) copy(changes []Change) (policies bool) {
 	for i := range changes {
 		c := &changes[i]
 		for _, id := range c.Sets {
+			was, now := n.from.partsOf(id), n.want.partsOf(id)
 			n.copySet(id)
-			policies = policies || id == IsolatedIngress || id == IsolatedEgress
+			policies = policies || !slices.Equal(was, now) || id == IsolatedIngress || id == IsolatedEgress
 		}
 		for j := range c.Members {
 			n.copySet(c.Members[j].ID)
@@ -130,7 +131,7 @@ func (n *lowered) copy(changes []Change) (policies bool) {
 
 func (n *lowered) copySet(id SetID) {
 	if set := n.want.Set(id); set != nil {
-		n.sets.Insert([]byte(id), set)
+		n.sets.Insert([]byte(id), set.stored())
 	} else {
 		n.sets.Delete([]byte(id))
 	}
@@ -167,29 +168,34 @@ func (n *lowered) lower() {
 			n.put(p.ID, p)
 		}
 	}
-	for id, m := range n.meets {
+	for id := range n.meets {
 		if _, stays := meets[id]; !stays {
-			n.sets.Delete([]byte(id))
+			n.copySet(id)
 			n.change.Sets = append(n.change.Sets, id)
-			for _, part := range m.ids {
-				delete(n.byPart[part], id)
-			}
 		}
 	}
+	n.byPart = map[SetID]map[SetID]bool{}
 	for id, m := range meets {
-		if _, had := n.meets[id]; had {
-			continue
+		if _, had := n.meets[id]; !had {
+			n.change.Sets = append(n.change.Sets, id)
 		}
-		n.change.Sets = append(n.change.Sets, id)
-		for _, part := range m.ids {
-			if n.byPart[part] == nil {
-				n.byPart[part] = map[SetID]bool{}
+		for _, set := range m.ids {
+			n.file(set, id)
+			for _, part := range n.want.partsOf(set) {
+				n.file(part, id)
 			}
-			n.byPart[part][id] = true
 		}
 	}
 	slices.Sort(n.change.Sets)
 	n.meets = meets
+}
+
+// file enters an intersection under a set that it depends on.
+func (n *lowered) file(set, meet SetID) {
+	if n.byPart[set] == nil {
+		n.byPart[set] = map[SetID]bool{}
+	}
+	n.byPart[set][meet] = true
 }
 
 // derive makes the intersections that are new or whose parts changed.

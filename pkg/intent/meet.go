@@ -75,13 +75,14 @@ func (m meet) Len() int {
 // All implements Members. An endpoint has only those addresses that count.
 func (m meet) All() iter.Seq[Endpoint] {
 	return func(yield func(Endpoint) bool) {
-		for i, s := range m.candidates() {
+		candidates := m.candidates()
+		for i, s := range candidates {
 			if s.Members == nil {
 				continue
 			}
 			for e := range s.Members.All() {
 				if !m.subject {
-					if slices.ContainsFunc(m.candidates()[:i], func(before *Set) bool { return before.HasKey(e.Key) }) {
+					if slices.ContainsFunc(candidates[:i], func(before *Set) bool { return before.HasKey(e.Key) }) {
 						continue
 					}
 					e.Addrs = slices.DeleteFunc(slices.Clone(e.Addrs), func(a netip.Addr) bool { return !m.HasAddr(a) })

@@ -43,8 +43,12 @@ func SharedSet(d Direction, peer Peer, ports Ports) SetID {
 //
 // The members of a set change from snapshot to snapshot under one ID; its prefixes do so only if it has Hosts.
 type Set struct {
-	ID       SetID
-	Members  Members        // nil means no endpoint
+	ID      SetID
+	Members Members // nil means no endpoint
+	// UnionOf names the other sets of the snapshot that a composite set is the union of: it has their members. Nil means that the set has
+	// members of its own. Changes list the other sets in place of it, so that a set that no target renders costs nothing when members
+	// change. A composite set has neither Hosts nor Within.
+	UnionOf  []SetID
 	Prefixes []netip.Prefix // sorted, masked, disjoint; only sets used as peers have any
 	// Hosts are the DNS names whose present addresses are among Prefixes, sorted. A target should render a set with Hosts in a
 	// form that does not depend on which prefixes it has, so that an answer of DNS changes nothing but addresses.
@@ -53,6 +57,16 @@ type Set struct {
 	// disjoint too; only sets used as peers have it. Prefixes are not narrowed.
 	Within []netip.Prefix
 	Title  string // its display name, such as "pods app=web in shop"; without meaning for programs
+}
+
+// stored returns s in the form that a snapshot stores: a composite set has no Members, Snapshot.Set resolves them on demand.
+func (s *Set) stored() *Set {
+	if s.UnionOf == nil || s.Members == nil {
+		return s
+	}
+	bare := *s
+	bare.Members = nil
+	return &bare
 }
 
 // Len counts the endpoints of s.
@@ -90,8 +104,12 @@ func (s *Set) Addrs() []netip.Addr {
 	if s == nil || s.Members == nil {
 		return nil
 	}
-	addrs := make([]netip.Addr, 0, s.Members.Len())
-	for e := range s.Members.All() {
+	members := s.Members
+	if u, ok := members.(unionMembers); ok {
+		members = u.merged()
+	}
+	addrs := make([]netip.Addr, 0, members.Len())
+	for e := range members.All() {
 		for _, a := range e.Addrs {
 			if s.Counts(a) {
 				addrs = append(addrs, a)

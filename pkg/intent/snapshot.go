@@ -41,7 +41,7 @@ func (s *Snapshot) Families() Families { return s.families }
 // Set finds a set, nil if there is none with that ID.
 func (s *Snapshot) Set(id SetID) *Set {
 	v, _ := s.sets.Get([]byte(id))
-	return v
+	return s.resolved(v)
 }
 
 // Policy finds a policy, nil if there is none with that ID.
@@ -60,7 +60,11 @@ func (s *Snapshot) Node(name string) *Node {
 func (s *Snapshot) Nodes() iter.Seq[*Node] { return values(s.nodes) }
 
 // Sets yields every set, ordered by ID.
-func (s *Snapshot) Sets() iter.Seq[*Set] { return values(s.sets) }
+func (s *Snapshot) Sets() iter.Seq[*Set] {
+	return func(yield func(*Set) bool) {
+		s.sets.Root().Walk(func(_ []byte, set *Set) bool { return !yield(s.resolved(set)) })
+	}
+}
 
 // Policies yields every policy, ordered by ID.
 func (s *Snapshot) Policies() iter.Seq[*Policy] { return values(s.policies) }
@@ -142,9 +146,9 @@ func (b *Builder) SetFamilies(f Families) {
 	b.change.Families = f != b.from.families
 }
 
-// CreateSet adds a set.
+// CreateSet adds a set, or replaces one by a composite set, or the other way around.
 func (b *Builder) CreateSet(set *Set) {
-	b.sets.Insert([]byte(set.ID), set)
+	b.sets.Insert([]byte(set.ID), set.stored())
 	b.change.Sets = append(b.change.Sets, set.ID)
 }
 
@@ -156,11 +160,14 @@ func (b *Builder) DropSet(id SetID) {
 }
 
 // UpdateMembers replaces the members of the set with delta's ID and records the change. It panics if there is no such
-// set: callers create a set before changing it.
+// set, or it is composite: callers create a set before changing it.
 func (b *Builder) UpdateMembers(m Members, delta SetDelta) {
 	old, ok := b.sets.Get([]byte(delta.ID))
 	if !ok {
 		panic("intent: members of unknown set " + string(delta.ID))
+	}
+	if old.UnionOf != nil {
+		panic("intent: a composite set has no members of its own: " + string(delta.ID))
 	}
 	set := *old
 	set.Members = m

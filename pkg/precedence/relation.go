@@ -114,6 +114,9 @@ func (a *analysis) compare(all bool, n int, in func(int) bool) bool {
 func (a *analysis) addrs(id intent.SetID) []netip.Addr {
 	addrs, known := a.all[id]
 	if !known {
+		if a.incomplete {
+			return nil
+		}
 		set := a.snapshot.Set(id)
 		if a.spend(set.Len()); a.incomplete {
 			return nil

@@ -167,6 +167,9 @@ func withoutNodes(s *intent.Snapshot) *intent.Snapshot {
 		used[p.Subject] = true
 		for i := range p.Rules {
 			used[p.Rules[i].Subject], used[p.Rules[i].Peer.Set] = true, true
+			for _, id := range s.Sources(p.Rules[i].Peer.Set) {
+				used[id] = true
+			}
 			for _, part := range p.Rules[i].Parts {
 				used[part.Shared], used[part.Peer.Set] = true, true
 			}
