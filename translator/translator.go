@@ -41,6 +41,9 @@ type Options struct {
 	// Firewalls has EgressFirewalls of ovn-kubernetes translated, for questions about what they deny. No target of netloom enforces them:
 	// a snapshot with them must not be written.
 	Firewalls bool
+	// PartsOnly says that every target renders the parts of a rule (intent.Rule.Parts), if it has any, instead of its whole list of
+	// peers. The set of such a list is then a composite set, which changes do not list (intent.Set.UnionOf).
+	PartsOnly bool
 	// Budget is what one NetworkPolicy or Service may cost. One that costs more fails closed: a policy isolates what it
 	// selects and allows nothing, a Service has no backends. The zero value is budget.Default.
 	Budget budget.Limits
@@ -91,7 +94,7 @@ func New(opts Options) *Translator {
 	}
 	t.hosts = host.NewTable()
 	t.sets = sets.NewTable(t.cache, t.hosts, t.dirty, opts.Cluster, opts.Node)
-	t.policies = policy.NewTable(t.source, opts.Budget, t.sets, t.hosts, t.dirty, t.problems)
+	t.policies = policy.NewTable(t.source, opts.Budget, t.sets, t.hosts, t.dirty, t.problems, opts.PartsOnly)
 	t.services = service.NewTable(t.source, opts.Budget, t.dirty, t.problems)
 	t.sdwan = sdwan.NewTable(t.source, opts.SDWAN, t.sets, t.hosts, t.dirty, t.problems)
 	return t

@@ -82,6 +82,8 @@ type registration struct {
 	// group lists the settings of this backend that people configure, and reports whether they ask for a target that policies
 	// are written to. It is nil for backends whose targets are made for the objects that they belong to, or for tests.
 	group func(*Settings) setting.Group
+	// parts says that the backend renders the parts of a rule, if it has any, instead of its whole list of peers.
+	parts bool
 }
 
 const (
@@ -96,7 +98,7 @@ func registrations() map[string]registration {
 	return map[string]registration{
 		"memory":  {construct: newMemory},
 		"openwrt": {construct: newOpenWRT},
-		OVN:       {construct: newOVN, group: func(s *Settings) setting.Group { return s.OVN.Group() }},
+		OVN:       {construct: newOVN, group: func(s *Settings) setting.Group { return s.OVN.Group() }, parts: true},
 		Tungsten:  {construct: newTungsten, group: func(s *Settings) setting.Group { return s.Tungsten.Group() }},
 	}
 }
@@ -120,6 +122,17 @@ func (s *Settings) Groups() []setting.Group {
 		}
 	}
 	return out
+}
+
+// PartsOnly reports whether every target for policies that the settings ask for renders the parts of a rule, if it has any, instead of its
+// whole list of peers.
+func (s *Settings) PartsOnly() bool {
+	for _, r := range registrations() {
+		if !r.parts && r.group != nil && r.group(s).Configured() {
+			return false
+		}
+	}
+	return true
 }
 
 // ErrNoTarget is wrapped in the error of Configured if the settings ask for no target at all.

@@ -72,6 +72,17 @@ func TestTargetsAreThoseThatSettingsAskFor(t *testing.T) {
 	require.ErrorContains(t, err, "{what}")
 }
 
+// TestPartsAreEnoughForOVNAlone asks whether rules are written in parts alone.
+func TestPartsAreEnoughForOVNAlone(t *testing.T) {
+	only := func(edit func(*builtin.Settings)) bool {
+		s := settings(edit)
+		return s.PartsOnly()
+	}
+	require.True(t, only(func(s *builtin.Settings) { s.Tungsten.Servers = nil }))
+	require.False(t, only(nil), "Tungsten Fabric takes whole rules")
+	require.False(t, only(func(s *builtin.Settings) { s.OVN.Endpoints = nil }))
+}
+
 // TestOptionalInterfaces lists what the daemon and the commands may ask of each backend.
 func TestOptionalInterfaces(t *testing.T) {
 	can := map[string][]string{}

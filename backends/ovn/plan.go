@@ -77,12 +77,16 @@ func (b *Backend) changesSince(want *intent.Snapshot, since intent.Revision) ([]
 		if c.Families {
 			return nil, backends.ReadBackFamilies
 		}
-		if slices.ContainsFunc(c.Sets, func(id intent.SetID) bool { return m.refersTo(id) && want.Set(id) != nil }) {
+		if slices.ContainsFunc(c.Sets, func(id intent.SetID) bool { return m.refersTo(id) && hasOwnMembers(want.Set(id)) }) {
 			return nil, backends.ReadBackLost // the translator never changes the prefixes of a set
 		}
 	}
 	return changes, ""
 }
+
+// hasOwnMembers reports whether a set exists and is not composite. Rules with parts name the sets of the parts, so no row refers to a
+// composite set.
+func hasOwnMembers(set *intent.Set) bool { return set != nil && set.UnionOf == nil }
 
 func (b *Backend) renderer(want *intent.Snapshot, schema ovsdb.Schema, u *unavailable) *renderer {
 	return &renderer{

@@ -68,6 +68,7 @@ func (o *Options) translation() translator.Options {
 		Cluster: o.Cluster, ClusterSet: o.Peers.clusterSet(), Families: o.Families, Node: o.Node, SDWAN: resources.Options{
 			ClusterWide: o.SDWAN.ClusterWide, ServiceRules: rules, ServicePurpose: o.SDWAN.ServicePurpose,
 		},
+		PartsOnly: !o.SDWAN.Enabled && o.Target.PartsOnly(), // CNFs take whole rules
 	}
 }
 

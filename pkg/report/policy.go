@@ -122,7 +122,7 @@ func (w *World) target(t *target, p Policy, intents []*intent.Policy, had *v1alp
 		out = had.Targets[i]
 	}
 	missing, selected := w.missing(t, intents)
-	out.Reason, out.Message = t.judge(w.ids(p), intents)
+	out.Reason, out.Message = t.judge(w.Snapshot, w.ids(p), intents)
 	if (out.Reason == ReasonEnforced || out.Reason == ReasonSkipped) && missing.Len() > 0 { // a skipped part is denied, these pods are open
 		out.Reason, out.Message = ReasonPodsWithoutPort, cut(uncovered(missing, selected))
 	}
@@ -143,8 +143,8 @@ func (w *World) target(t *target, p Policy, intents []*intent.Policy, had *v1alp
 }
 
 // judge reports whether a target enforces the intents of a policy, which have or had these IDs, and if not, why.
-func (t *target) judge(ids [2]intent.PolicyID, intents []*intent.Policy) (reason, message string) {
-	lacks := t.all || t.behind.Policies[ids[0]] || t.behind.Policies[ids[1]] || t.Trouble != "" && t.lacksMembers(intents)
+func (t *target) judge(s *intent.Snapshot, ids [2]intent.PolicyID, intents []*intent.Policy) (reason, message string) {
+	lacks := t.all || t.behind.Policies[ids[0]] || t.behind.Policies[ids[1]] || t.Trouble != "" && t.lacksMembers(s, intents)
 	skipped := ""
 	for _, i := range intents {
 		if why, ok := t.skips[string(i.ID)]; ok && skipped == "" {
@@ -183,13 +183,14 @@ func uncovered(missing backends.Gaps, selected int) string {
 }
 
 // lacksMembers reports whether the target may lack members of the sets of intents.
-func (t *target) lacksMembers(intents []*intent.Policy) bool {
+func (t *target) lacksMembers(s *intent.Snapshot, intents []*intent.Policy) bool {
+	lacks := func(id intent.SetID) bool { return t.behind.Sets[id] }
 	for _, i := range intents {
-		if t.behind.Sets[i.Subject] {
+		if lacks(i.Subject) {
 			return true
 		}
 		for j := range i.Rules {
-			if r := &i.Rules[j]; t.behind.Sets[r.Subject] || t.behind.Sets[r.Peer.Set] {
+			if r := &i.Rules[j]; lacks(r.Subject) || slices.ContainsFunc(s.Sources(r.Peer.Set), lacks) {
 				return true
 			}
 		}
@@ -215,7 +216,7 @@ func (w *World) peers(intents []*intent.Policy) []v1alpha1.PolicyPeer {
 			}
 			seen[at] = true
 			out = append(out, v1alpha1.PolicyPeer{
-				Rule: r.Path, Selects: cut(set.Title), Pods: count(set.Len()), Addresses: w.addresses(set),
+				Rule: r.Path, Selects: cut(set.Title), Pods: w.size(set).pods, Addresses: w.size(set).addresses,
 				Blocks: count(len(set.Prefixes)),
 			})
 		}
@@ -223,14 +224,14 @@ func (w *World) peers(intents []*intent.Policy) []v1alpha1.PolicyPeer {
 	return out
 }
 
-// Sets lists the sets whose sizes are in a status of p.
+// Sets lists the sets whose changes change the sizes in a status of p.
 func (w *World) Sets(p Policy) []intent.SetID {
 	var out []intent.SetID
 	for _, i := range w.intentsOf(p) {
 		out = append(out, i.Subject)
 		for j := range i.Rules {
 			if i.Rules[j].Peer.Kind == intent.PeerSet {
-				out = append(out, i.Rules[j].Peer.Set)
+				out = append(append(out, i.Rules[j].Peer.Set), w.Snapshot.Sources(i.Rules[j].Peer.Set)...)
 			}
 		}
 	}

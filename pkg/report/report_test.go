@@ -1,6 +1,7 @@
 package report_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -146,6 +147,46 @@ func TestPodsThatComeAreSizesUnlessTheTargetIsInTrouble(t *testing.T) {
 	got = s.world(first).Status(p, &had)
 	require.Equal(t, "Unknown Unreachable", enforced(&got))
 	require.EqualValues(t, 1, got.EnforcedGeneration, "as far as is known")
+}
+
+// TestPodsOfASharedPeerAreReported has a list of peers that is a composite set, as with a target that renders parts.
+func TestPodsOfASharedPeerAreReported(t *testing.T) {
+	s := newScene(t)
+	s.translator = translator.New(translator.Options{PartsOnly: true})
+	s.put(&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop"}})
+	s.pod("db-0", "db", "10.0.0.1")
+	put := func(of string, from ...string) report.Policy {
+		var peers []networkingv1.NetworkPolicyPeer
+		for _, app := range from {
+			peers = append(peers, networkingv1.NetworkPolicyPeer{PodSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": app}}})
+		}
+		s.put(&networkingv1.NetworkPolicy{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: of},
+			Spec: networkingv1.NetworkPolicySpec{
+				PodSelector: metav1.LabelSelector{MatchLabels: map[string]string{"app": of}},
+				Ingress:     []networkingv1.NetworkPolicyIngressRule{{From: peers}},
+			},
+		})
+		return report.Policy{Namespace: "shop", Name: of}
+	}
+	put("cache", "web")
+	p := put("db", "web", "ops")
+	first := s.synced()
+	w := s.world(first)
+	list := w.Snapshot.Policy("NetworkPolicy/shop/db/ingress").Rules[0].Peer.Set
+	require.Len(t, w.Snapshot.Set(list).UnionOf, 2)
+	had := w.Status(p, &v1alpha1.PolicyStatusStatus{})
+	require.Zero(t, had.Peers[0].Pods)
+
+	s.pod("web-0", "web", "10.0.0.2")
+	first.Trouble = "connection refused"
+	w = s.world(first)
+	got := w.Status(p, &had)
+	require.EqualValues(t, 1, got.Peers[0].Pods)
+	require.Equal(t, "False Trouble", enforced(&got), "the pod is not let in")
+	touched, known := w.Snapshot.TouchedSince(first.Revision)
+	require.True(t, known)
+	require.True(t, slices.ContainsFunc(w.Sets(p), func(id intent.SetID) bool { return touched.Sets[id] }), "the status is looked at again")
 }
 
 func TestWhatATargetAlreadyHasIsNotAffectedByTrouble(t *testing.T) {

@@ -42,7 +42,7 @@ type World struct {
 	Facts
 	targets  []target
 	problems map[object.Ref][]v1alpha1.PolicyProblem
-	sizes    map[intent.SetID]int32 // addresses of the sets counted so far
+	sizes    map[intent.SetID]size // of the sets counted so far
 }
 
 // target is a target with what it may lack.
@@ -55,7 +55,7 @@ type target struct {
 
 // NewWorld makes a World of facts.
 func NewWorld(f Facts) *World {
-	w := &World{Facts: f, problems: map[object.Ref][]v1alpha1.PolicyProblem{}, sizes: map[intent.SetID]int32{}}
+	w := &World{Facts: f, problems: map[object.Ref][]v1alpha1.PolicyProblem{}, sizes: map[intent.SetID]size{}}
 	for _, t := range f.Targets {
 		w.targets = append(w.targets, newTarget(t, f.Snapshot))
 	}
@@ -97,11 +97,14 @@ func (w *World) Pending() bool {
 	return false
 }
 
-// addresses counts the addresses of the members of a set.
-func (w *World) addresses(set *intent.Set) int32 {
+// size is how many members a set has, and how many addresses these have.
+type size struct{ pods, addresses int32 }
+
+// size counts the members of a set, and their addresses.
+func (w *World) size(set *intent.Set) size {
 	n, ok := w.sizes[set.ID]
 	if !ok {
-		n = count(len(set.Addrs()))
+		n = size{count(set.Len()), count(len(set.Addrs()))}
 		w.sizes[set.ID] = n
 	}
 	return n

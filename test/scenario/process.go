@@ -22,6 +22,7 @@ import (
 
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/backends/backendtest"
+	"github.com/netloom/netloom/backends/ovn/ovntest"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/manifest"
 	"github.com/netloom/netloom/pkg/object"
@@ -77,7 +78,8 @@ func (p *process) restart(t *testing.T) {
 	log := logrus.New()
 	log.SetLevel(logrus.ErrorLevel)
 	p.source = manifest.NewDirectory(p.dir, manifest.Options{}, log)
-	p.made = translator.New(translator.Options{Node: p.node})
+	_, parts := p.target.(*ovntest.Target) // as the daemon does with OVN alone
+	p.made = translator.New(translator.Options{Node: p.node, PartsOnly: parts})
 	p.snapshot = nil
 	p.backend = p.target.Open(t, owner)
 	p.reached = 0

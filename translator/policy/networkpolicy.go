@@ -81,7 +81,10 @@ func (p *networkPolicy) translateRules(d intent.Direction, log bool) []intent.Ru
 		if p.account.Err() == nil {
 			like := intent.Rule{Path: r.path, Action: intent.Allow}
 			if !log && ports.numbered() && peers.some() {
-				p.out.divisible = append(p.out.divisible, divisible{policy: len(p.out.policies), rule: len(rules), peers: peers.each()})
+				p.out.divisible = append(p.out.divisible, divisible{
+					policy: len(p.out.policies), rule: len(rules), all: peers.all, peers: peers.each(),
+				})
+				peers.divided = true
 			}
 			rules = append(rules, p.rules(d, like, peers, ports)...)
 		}

@@ -15,6 +15,7 @@ import (
 // divisible is a rule that may have parts, see intent.Rule.Parts.
 type divisible struct {
 	policy, rule int         // their indexes
+	all          *sets.Spec  // the peers as one set; nil is any
 	peers        []sets.Spec // named, each once, those of blocks as one; nil is any
 }
 
@@ -146,7 +147,9 @@ func (t *Table) divide(ref object.Ref, r *result) {
 	for i := range r.divisible {
 		d := &r.divisible[i]
 		policy := r.policies[d.policy]
-		policy.Rules[d.rule].Parts = t.partsOf(&now.refs, r.subject, policy, d, &divisions[i])
+		by := t.partsOf(&now.refs, r.subject, policy, d, &divisions[i])
+		t.retainPeers(&now.refs, d, by)
+		policy.Rules[d.rule].Parts = by
 	}
 	t.sets.Replace(ref, &r.parts.refs, nil)
 	r.parts = now
@@ -177,6 +180,24 @@ func (t *Table) division(policy *intent.Policy, d *divisible) division {
 		out.rest = &rest{peerOf(&set), &set}
 	}
 	return out
+}
+
+// retainPeers retains the set of all peers of a divided rule: with members of its own if some target renders it.
+func (t *Table) retainPeers(refs *sets.Refs, d *divisible, by []intent.Part) {
+	if d.all == nil {
+		return
+	}
+	if len(by) == 0 || !t.partsOnly {
+		t.sets.Retain(refs, *d.all)
+		return
+	}
+	of := make([]intent.SetID, len(by))
+	for i := range by {
+		of[i] = by[i].Peer.Set
+	}
+	if !slices.Contains(of, d.all.ID()) { // all of it is shared whole
+		t.sets.RetainUnion(refs, *d.all, of)
+	}
 }
 
 // partsOf returns the parts of a divided rule and retains their sets; nil if nothing is worth sharing.

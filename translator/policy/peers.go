@@ -24,6 +24,7 @@ type peerList struct {
 	prefixes   []netip.Prefix // canonical, of all ipBlocks together
 	hosts      []string       // DNS names
 	all        *sets.Spec     // the list as a set; nil means any
+	divided    bool           // the set is retained when the rule is divided, see Table.retainPeers
 }
 
 // union returns the list as a set.

@@ -38,6 +38,7 @@ type Table struct {
 	guards     guards
 	common     sharing // what rules allow, peer by peer
 	rests      sharing // what is left of rules without what is worth sharing of that
+	partsOnly  bool    // see translator.Options
 }
 
 // result is what one object became.
@@ -64,6 +65,7 @@ type guards struct {
 // NewTable makes an empty table.
 func NewTable(
 	source field.Source, limits budget.Limits, s *sets.Table, hosts *host.Table, queue *dirty.Queue, problems *object.Problems,
+	partsOnly bool,
 ) *Table {
 	return &Table{
 		source: source, budget: limits, sets: s, hosts: hosts, dirty: queue, problems: problems,
@@ -74,7 +76,7 @@ func NewTable(
 		withNodes:  map[object.Ref]bool{},
 		selecting:  map[object.Ref]bool{},
 		withHost:   map[string]map[object.Ref]bool{},
-		common:     newSharing(), rests: newSharing(),
+		common:     newSharing(), rests: newSharing(), partsOnly: partsOnly,
 	}
 }
 

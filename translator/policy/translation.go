@@ -33,7 +33,7 @@ func (t *Table) translation(kind string, o metav1.Object) translation {
 func (p *translation) rules(d intent.Direction, like intent.Rule, peers peerList, ports portList) []intent.Rule {
 	var rules []intent.Rule
 	if ports.numbered() {
-		like.Peer, like.Ports = p.peer(peers.all), ports.numeric
+		like.Peer, like.Ports = p.peerOf(peers), ports.numeric
 		rules = append(rules, like)
 	}
 	for _, name := range ports.named {
@@ -44,6 +44,14 @@ func (p *translation) rules(d intent.Direction, like intent.Rule, peers peerList
 		}
 	}
 	return slices.DeleteFunc(rules, func(r intent.Rule) bool { return r.Peer.Kind == intent.PeerNone })
+}
+
+// peerOf returns the peer for a list of peers.
+func (p *translation) peerOf(l peerList) intent.Peer {
+	if l.divided && l.all != nil {
+		return peerOf(l.all)
+	}
+	return p.peer(l.all)
 }
 
 // peer returns the peer for spec; nil is any.

@@ -49,13 +49,16 @@ func (t *Table) Apply(next *intent.Builder, was *intent.Snapshot, changes []labe
 	whole := map[intent.SetID]bool{} // created, or dropped
 	for _, ref := range t.dirty.Take(dirty.Sets, object.Ref.Compare) {
 		id := intent.SetID(ref.Name)
-		old, now := was.Set(id) != nil, t.current(id)
+		old, now := was.Set(id), t.current(id)
 		switch {
-		case !old && now != nil:
+		case old == nil && now != nil:
 			next.CreateSet(now)
 			whole[id] = true
-		case old && now == nil:
+		case old != nil && now == nil:
 			next.DropSet(id)
+			whole[id] = true
+		case now != nil && !slices.Equal(old.UnionOf, now.UnionOf):
+			next.CreateSet(now)
 			whole[id] = true
 		case now != nil:
 			next.UpdatePrefixes(id, now.Prefixes)
@@ -93,7 +96,9 @@ func (t *Table) current(id intent.SetID) *intent.Set {
 		return nil
 	}
 	set := &intent.Set{ID: id, Prefixes: t.prefixes(&s.spec), Hosts: s.spec.Hosts, Within: s.spec.Within, Title: s.spec.Title()}
-	if ok {
+	switch set.UnionOf = s.unionOf(); {
+	case set.UnionOf != nil: // they have the members
+	case ok:
 		set.Members = members{m}
 	}
 	return set

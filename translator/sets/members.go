@@ -35,6 +35,19 @@ func (m members) Since(was intent.Members) (joined, left []intent.Endpoint, ok b
 	return endpointsOf(j), endpointsOf(l), true
 }
 
+// Union implements intent.Uniter.
+func (m members) Union(others []intent.Members) (intent.Members, bool) {
+	list := []labelcache.Members{m.Members}
+	for _, other := range others {
+		o, ok := other.(members)
+		if !ok {
+			return nil, false
+		}
+		list = append(list, o.Members)
+	}
+	return members{labelcache.Union(list)}, true
+}
+
 func endpointOf(e *labelcache.Endpoint) intent.Endpoint {
 	return intent.Endpoint{Key: e.Key, Addrs: e.Addrs, Shared: e.Shared, Node: e.Node}
 }

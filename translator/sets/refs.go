@@ -11,6 +11,7 @@ import (
 // Refs are the sets that one translated object retains. The zero value retains nothing.
 type Refs struct {
 	sets     []intent.SetID
+	unions   []unionRef
 	numbers  []intent.SetID // of sets, those for the numbers of a named port
 	gate     intent.SetID   // the set that has to have a member for snapshots to show the object; if "", it is always shown
 	subjects []addition
@@ -34,16 +35,24 @@ func (r *Refs) Shown() bool { return r.shown }
 // Join takes over what other retains. Other retains nothing afterwards.
 func (r *Refs) Join(other *Refs) {
 	r.sets, r.numbers = append(r.sets, other.sets...), append(r.numbers, other.numbers...)
+	r.unions = append(r.unions, other.unions...)
 	r.subjects = append(r.subjects, other.subjects...)
 	*other = Refs{}
 }
 
 // Drop releases the sets of Refs that belong to no object yet.
 func (t *Table) Drop(r *Refs) {
+	t.releaseAll(r)
+	*r = Refs{}
+}
+
+func (t *Table) releaseAll(r *Refs) {
 	for _, id := range r.sets {
 		t.release(id)
 	}
-	*r = Refs{}
+	for _, u := range r.unions {
+		t.releaseUnion(u)
+	}
 }
 
 // Retain retains the set of spec.
@@ -121,9 +130,7 @@ func (t *Table) Replace(of object.Ref, old, now *Refs) {
 func (t *Table) Release() {
 	for _, old := range t.replaced {
 		t.show(old, false)
-		for _, id := range old.sets {
-			t.release(id)
-		}
+		t.releaseAll(old)
 		for _, a := range old.subjects {
 			t.cache.RemoveTerm(labelcache.SetID(a.set), a.term)
 		}
@@ -161,6 +168,9 @@ func (t *Table) show(r *Refs, shown bool) {
 		if was != (s.shown > 0) {
 			t.touch(id)
 		}
+	}
+	for _, u := range r.unions {
+		t.showUnion(u, by)
 	}
 }
 

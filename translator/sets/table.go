@@ -31,9 +31,11 @@ type Table struct {
 // retained is a set that some translated object uses.
 type retained struct {
 	spec    Spec
-	count   int  // Refs that retain it
-	shown   int  // those of them that a snapshot shows; it has the set as long as there is one
-	numbers bool // retained only to learn what a named port resolves to: not part of a snapshot
+	count   int      // Refs that retain it
+	whole   int      // those of them for which it needs members of its own, see RetainUnion
+	unions  []*union // what it is the union of for the others, sorted
+	shown   int      // Refs that a snapshot shows; it has the set as long as there is one
+	numbers bool     // retained only to learn what a named port resolves to: not part of a snapshot
 }
 
 // NewTable makes an empty table over a cache and the answers of DNS. Node is the own node, "" if there is none.
@@ -103,40 +105,55 @@ func (t *Table) cached(spec Spec) []labelcache.Term {
 }
 
 func (t *Table) retain(id intent.SetID, spec Spec, numbers bool) intent.SetID {
-	s := t.retained[id]
-	if s == nil {
-		s = &retained{spec: spec, numbers: numbers}
-		t.retained[id] = s
-		t.touch(id)
-		for _, term := range t.cached(spec) {
-			t.cache.AddTerm(labelcache.SetID(id), term)
-		}
-		for _, name := range spec.Hosts {
-			if t.withHost[name] == nil {
-				t.withHost[name] = map[intent.SetID]bool{}
-			}
-			t.withHost[name][id] = true
-		}
+	s := t.ref(id, spec)
+	s.numbers = numbers
+	if s.whole++; s.whole > 1 {
+		return id
 	}
-	s.count++
+	t.touch(id)
+	for _, term := range t.cached(spec) {
+		t.cache.AddTerm(labelcache.SetID(id), term)
+	}
+	for _, name := range spec.Hosts {
+		if t.withHost[name] == nil {
+			t.withHost[name] = map[intent.SetID]bool{}
+		}
+		t.withHost[name][id] = true
+	}
 	return id
 }
 
 func (t *Table) release(id intent.SetID) {
 	s := t.retained[id]
-	s.count--
-	if s.count > 0 {
-		return
-	}
-	delete(t.retained, id)
-	t.touch(id)
-	for _, term := range t.cached(s.spec) {
-		t.cache.RemoveTerm(labelcache.SetID(id), term)
-	}
-	for _, name := range s.spec.Hosts {
-		if delete(t.withHost[name], id); len(t.withHost[name]) == 0 {
-			delete(t.withHost, name)
+	if s.whole--; s.whole == 0 {
+		t.touch(id)
+		for _, term := range t.cached(s.spec) {
+			t.cache.RemoveTerm(labelcache.SetID(id), term)
 		}
+		for _, name := range s.spec.Hosts {
+			if delete(t.withHost[name], id); len(t.withHost[name]) == 0 {
+				delete(t.withHost, name)
+			}
+		}
+	}
+	t.unref(id, s)
+}
+
+// ref counts one more that retains a set.
+func (t *Table) ref(id intent.SetID, spec Spec) *retained {
+	s := t.retained[id]
+	if s == nil {
+		s = &retained{spec: spec}
+		t.retained[id] = s
+	}
+	s.count++
+	return s
+}
+
+// unref drops one of them; the last one deletes the set.
+func (t *Table) unref(id intent.SetID, s *retained) {
+	if s.count--; s.count == 0 {
+		delete(t.retained, id)
 	}
 }
 

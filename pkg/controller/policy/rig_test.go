@@ -53,6 +53,7 @@ type rig struct {
 	backend *faulty
 	node    string // of this netloom, where each node has one
 	mute    bool   // no PolicyStatus is written
+	parts   bool   // lists of rules with parts are composite sets, whose pods the backend of the rig does not follow
 	guard   reconcile.Options
 	loop    *reconcile.Loop
 	made    *policy.Controller
@@ -176,7 +177,7 @@ func (d *rig) start() {
 	if d.knows != nil {
 		backend = &remembering{faulty: d.backend, knows: d.knows}
 	}
-	state := &state{source: d.source, pipeline: pipeline.New(d.source, translator.Options{Node: d.node}, log), coverage: coverage.NewWatch(metrics.New(), log), backend: backend}
+	state := &state{source: d.source, pipeline: pipeline.New(d.source, translator.Options{Node: d.node, PartsOnly: d.parts}, log), coverage: coverage.NewWatch(metrics.New(), log), backend: backend}
 	opts := policy.Options{State: state, Node: d.node, Events: d.events, Metrics: metrics.New(), Log: log}
 	if !d.mute {
 		opts.Client = d.client

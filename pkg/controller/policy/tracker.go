@@ -136,6 +136,9 @@ func (t *tracker) takeChange(c *intent.Change, now, before *intent.Snapshot) {
 			t.add(lb.Origin.Ref())
 		}
 	}
+	for _, id := range c.Sets {
+		t.resized(id)
+	}
 	for i := range c.Members {
 		t.resized(c.Members[i].ID)
 		t.regrouped(&c.Members[i])
