@@ -73,7 +73,7 @@ func Make(state query.State, world []runtime.Object, edit Edit, opts translator.
 	if err != nil {
 		return state, err
 	}
-	opts.OnTag = nil
+	opts.OnTag, opts.PartsOnly = nil, false // see replaced
 	t := translator.New(opts)
 	for _, o := range slices.Concat(world, edit.Put) {
 		if err := t.Put(o); err != nil {
@@ -104,7 +104,7 @@ func Make(state query.State, world []runtime.Object, edit Edit, opts translator.
 }
 
 // replaced is a variant of a snapshot that has the policies of another in place of those that were edited. Sets that both have are
-// those of the first, which may know more: pods of other clusters, and addresses of domain names.
+// those of the first, which may know more: pods of other clusters, and addresses of domain names. The other has whole rules only.
 func replaced(of, by *intent.Snapshot, edited map[object.Ref]bool) *intent.Snapshot {
 	next := of.Variant()
 	for p := range of.Policies() {
@@ -114,7 +114,8 @@ func replaced(of, by *intent.Snapshot, edited map[object.Ref]bool) *intent.Snaps
 	}
 	used := map[intent.SetID]bool{}
 	for p := range by.Policies() {
-		if !edited[p.Origin.Ref()] {
+		firstDenies := p.Origin.Kind == object.KindNode && of.Policy(p.ID) == nil // so nodes need access to their own pods
+		if !edited[p.Origin.Ref()] && !firstDenies {
 			continue
 		}
 		p = p.Whole()

@@ -2,11 +2,13 @@ package draft_test
 
 import (
 	"flag"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/netloom/netloom/pkg/draft"
@@ -22,7 +24,12 @@ var seedFlag = flag.Uint64("draft.seed", 1, "seed of the random clusters")
 // translated is the state of some objects.
 func translated(t testing.TB, objects []runtime.Object) query.State {
 	t.Helper()
-	tr := translator.New(translator.Options{})
+	return translatedBy(t, objects, translator.Options{})
+}
+
+func translatedBy(t testing.TB, objects []runtime.Object, opts translator.Options) query.State {
+	t.Helper()
+	tr := translator.New(opts)
 	var state query.State
 	for _, o := range objects {
 		require.NoError(t, tr.Put(o))
@@ -56,9 +63,13 @@ func TestADraftIsWhatATranslationOfEverythingWouldBe(t *testing.T) {
 	for i := range uint64(10) {
 		cluster := policygen.Generate(seed+i, policygen.Size{Pods: 10, Policies: 6, Cluster: int(i%2) * 4})
 		cluster.Answers = nil
+		opts := translator.Options{PartsOnly: i%4 < 2}
+		if opts.PartsOnly {
+			cluster.Policies = append(cluster.Policies, policygen.Alike(cluster, policygen.NewRand(seed+i), 6)...)
+		}
 		objects := policygen.Objects(cluster)
 		policies, world := split(objects)
-		before := translated(t, objects)
+		before := translatedBy(t, objects, opts)
 		for n, was := range policies {
 			ref, _ := draft.RefOf(was)
 			var edit draft.Edit
@@ -74,7 +85,7 @@ func TestADraftIsWhatATranslationOfEverythingWouldBe(t *testing.T) {
 				edit.Put = []runtime.Object{renamed(t, policies[n-1], was)}
 				without = append(without, edit.Put...)
 			}
-			after, err := draft.Make(before, world, edit, translator.Options{})
+			after, err := draft.Make(before, world, edit, opts)
 			require.NoError(t, err)
 			whole := translated(t, without)
 			require.Empty(t, query.Compare(whole, after).Changes, "seed %d, %s", seed+i, ref)
@@ -84,6 +95,30 @@ func TestADraftIsWhatATranslationOfEverythingWouldBe(t *testing.T) {
 		}
 	}
 	require.Positive(t, edits, "some edits change something")
+}
+
+// TestADraftOfPoliciesWithMuchInCommon adds several policies at once, whose lists of peers are composite sets in a translation of their own.
+func TestADraftOfPoliciesWithMuchInCommon(t *testing.T) {
+	opts := translator.Options{PartsOnly: true}
+	for i := range uint64(4) {
+		cluster := policygen.Generate(*seedFlag+i, policygen.Size{Pods: 20})
+		if i%2 == 1 {
+			cluster.Policies = nil // the first ones that deny: nodes have access to their own pods
+		}
+		objects := policygen.Objects(cluster)
+		_, world := split(objects)
+		var edit draft.Edit
+		for _, p := range policygen.Alike(cluster, policygen.NewRand(*seedFlag+i), 12) {
+			p.SetGroupVersionKind(networkingv1.SchemeGroupVersion.WithKind(object.KindNetworkPolicy))
+			edit.Put = append(edit.Put, p)
+		}
+		before := translatedBy(t, objects, opts)
+		after, err := draft.Make(before, world, edit, opts)
+		require.NoError(t, err)
+		whole := translated(t, slices.Concat(objects, edit.Put))
+		require.Empty(t, query.Compare(whole, after).Changes, "seed %d", *seedFlag+i)
+		require.NotEmpty(t, query.Compare(before, after).Changes, "seed %d", *seedFlag+i)
+	}
 }
 
 // renamed is a policy with the name of another of its kind; that one itself if their kinds differ.
