@@ -32,7 +32,7 @@ func heapOf(tb testing.TB, c *oracle.Cluster) uint64 {
 	quiet := logrus.New()
 	quiet.SetOutput(io.Discard)
 	src := kube.New(client, kube.Options{}, quiet)
-	p := pipeline.New(retention.NewSource(src, retention.Options{}), translator.Options{}, quiet) // as the daemon does
+	p := pipeline.New(retention.NewSource(src, retention.Options{}), translator.Options{PartsOnly: true}, quiet) // as the daemon does
 	ctx, cancel := context.WithCancel(tb.Context())
 	done := make(chan error, 1)
 	go func() { done <- src.Run(ctx) }()

@@ -37,7 +37,7 @@ func otherCluster(number, pods int) *oracle.Cluster {
 
 // inSet are the options of a translator whose policies select pods of every cluster.
 func inSet() translator.Options {
-	return translator.Options{Cluster: "own", ClusterSet: field.SetByDefault}
+	return translator.Options{Cluster: "own", ClusterSet: field.SetByDefault, PartsOnly: true}
 }
 
 // BenchmarkFlipInAPeer changes labels of a pod and back, in the own cluster and in one of nine others, in turns. Both take one

@@ -47,7 +47,7 @@ func newRig(tb testing.TB, endpoint string) *rig {
 	require.NoError(tb, err)
 	backend, err := ovn.New(client, ovn.Options{Owner: "bench", Ports: names})
 	require.NoError(tb, err)
-	return &rig{translator: translator.New(translator.Options{}), backend: backend, client: client}
+	return &rig{translator: translator.New(translator.Options{PartsOnly: true}), backend: backend, client: client}
 }
 
 // load puts every object of a cluster.

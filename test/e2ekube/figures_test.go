@@ -80,8 +80,9 @@ type sizing struct {
 	load     *load
 	times    *stopwatch
 	netloom  *kubelab.Pod
-	alone    bool // without ovn-controller
-	upset    int  // changes of storms so far
+	echo     string // the program that only passes events on
+	alone    bool   // without ovn-controller
+	upset    int    // changes of storms so far
 	figures  []figures.Figure
 }
 
@@ -99,7 +100,7 @@ func newSizing(t *testing.T, pods int) *sizing {
 	}
 	network, err := ovnlab.NewNetwork(ports, nil)
 	require.NoError(t, err)
-	s := &sizing{t: t, kube: startKube(t), ovn: ovnlab.Start(t), times: newStopwatch()}
+	s := &sizing{t: t, kube: startKube(t), ovn: ovnlab.Start(t), times: newStopwatch(), echo: buildEcho(t)}
 	t.Cleanup(func() { require.Empty(t, s.ovn.Complaints(), "OVN cannot read what was written") })
 	s.ovn.Install(network)
 	s.chassis = s.ovn.StartChassis()
