@@ -202,8 +202,8 @@ func (m Members) HasAddr(a netip.Addr) bool { return m.s != nil && m.s.hasAddr(m
 // HasSharedAddr reports whether a is among the shared addresses of some member.
 func (m Members) HasSharedAddr(a netip.Addr) bool { return m.s != nil && m.s.shares(m.ids, a) }
 
-// Union returns the members of several sets of one cache together, each set as it was in one of its views, at a cost that depends on how
-// many members they have. An endpoint that belongs to a set that did not change since has the same addresses in the newest view.
+// Union returns the union of the members of several sets of one cache. The members may be from different views: an endpoint that belongs to
+// a set that has not changed since has the same addresses in the newest of them. It takes time proportional to the number of members.
 func Union(list []Members) Members {
 	var out Members
 	for _, m := range list {

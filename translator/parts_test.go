@@ -220,7 +220,7 @@ func TestPartsDoNotDependOnHistory(t *testing.T) {
 			}
 		}
 	}
-	require.Greater(t, shared, 50, "too few rules have parts")
+	require.Greater(t, shared, 100, "too few rules have parts")
 }
 
 // TestSharingGrowsWithThePolicies gives many policies a rule in common, and then lets two come and go.
