@@ -68,7 +68,8 @@ func TestContextEndsBeforeTheProgram(t *testing.T) {
 	require.Less(t, deadline.Sub(end), time.Minute)
 
 	require.Empty(t, said(t, func(t testing.TB) {
-		<-await.Context(t).Done()
-		require.ErrorIs(t, await.Context(t).Err(), context.DeadlineExceeded)
+		ctx := await.Context(t)
+		<-ctx.Done()
+		require.ErrorIs(t, ctx.Err(), context.DeadlineExceeded)
 	}))
 }
