@@ -31,11 +31,13 @@ func (h hashes) find(hash uint32) []uint64 {
 		return nil
 	}
 	i, _ := slices.BinarySearch(n.items, uint64(hash)<<32)
-	k := i
-	for k < len(n.items) && n.items[k]>>32 == uint64(hash) {
-		k++
-	}
-	return n.items[i:k]
+	k, _ := slices.BinarySearchFunc(n.items[i:], uint64(hash), func(entry, hash uint64) int {
+		if entry>>32 <= hash {
+			return -1 // k is behind all entries of the hash
+		}
+		return 1
+	})
+	return n.items[i : i+k]
 }
 
 // slotOf returns the slot of an entry.
