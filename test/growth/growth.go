@@ -1,4 +1,7 @@
-// Package growth checks in tests how the cost of work grows with its size.
+// Package growth checks in tests how the cost of work grows with its size. It counts what work does and no time, so that the
+// verdict is the same on a busy machine: bytes and objects allocated and, when `make growth` runs the tests, the statements
+// that run in packages of this module (test/growth/count). What the standard library does without allocating, such as moving
+// the elements behind one that is inserted, is not seen.
 package growth
 
 import (
@@ -6,94 +9,75 @@ import (
 	"runtime"
 	"runtime/debug"
 	"testing"
-	"time"
 
-	"golang.org/x/sys/unix"
+	"github.com/netloom/netloom/test/growth/ops"
 )
 
 // factor is the ratio of the two sizes. Work in proportion to n log n then costs about 4.7 times as much, work in
 // proportion to n² 16 times.
 const factor = 4
 
-// most is the largest accepted ratio of costs: more than twice that of n log n at n = 1000, because the larger size may not
-// fit into a cache that the smaller one fits into, in particular with a busy neighbor; and well below that of n².
-const most = 11
+// most is the largest accepted ratio of costs: half as much again as n log n, because tables grow in steps of two.
+const most = 7
 
-// attempts is how often the smaller size is measured, and patience how often the larger one, but only until its cost is low
-// enough. The minimum counts: noise never makes work cheaper. The larger size gets more attempts, since a busy neighbor that takes
-// its cache away may stay for a while.
-const (
-	attempts = 6
-	patience = 24
-)
+// attempts is how often a size is measured, at most. The minimum counts: a goroutine in the background, which may allocate
+// as well, never makes work cheaper.
+const attempts = 5
 
-// NearlyLinear fails the test if work of size 4n costs more than 11 times the CPU time of work of size n, or
-// allocates more than 11 times the bytes. n must be large enough for the work to take a millisecond or more. Prepare returns
-// the work for a size; its own cost does not count. Waiting for a CPU does not count either.
+// NearlyLinear fails the test if work of size 4n runs more than 7 times the statements that work of size n does, or
+// allocates more than 7 times the bytes or objects. Prepare returns the work for a size; its own cost does not count.
 func NearlyLinear(t testing.TB, n int, prepare func(n int) (work func())) {
 	t.Helper()
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	small, large := unmeasured, unmeasured
 	for range attempts {
-		small = small.orLess(measure(t, n, prepare))
-	}
-	for range patience {
-		large = large.orLess(measure(t, factor*n, prepare))
-		if inTime, inBytes := ratios(small, large); inTime <= most && inBytes <= most {
+		small, large = small.orLess(measure(n, prepare)), large.orLess(measure(factor*n, prepare))
+		if len(exceeded(small, large)) == 0 {
 			break
 		}
 	}
-	t.Logf("%d: %v, %d bytes; %d: %v, %d bytes", n, small.time, small.bytes, factor*n, large.time, large.bytes)
-	inTime, inBytes := ratios(small, large)
-	if inTime > most {
-		t.Errorf("%d times the size took %.1f times the processor time: %v at %d, %v at %d",
-			factor, inTime, small.time, n, large.time, factor*n)
-	}
-	if inBytes > most {
-		t.Errorf("%d times the size allocated %.1f times the bytes: %d at %d, %d at %d",
-			factor, inBytes, small.bytes, n, large.bytes, factor*n)
+	t.Logf("%d: %v; %d: %v", n, small, factor*n, large)
+	for _, which := range exceeded(small, large) {
+		t.Errorf("%d times the size costs %.1f times the %s: %d at %d, %d at %d", factor,
+			ratio(small[which], large[which], floors[which]), names[which], small[which], n, large[which], factor*n)
 	}
 }
 
-// cost is the cost of some work.
-type cost struct {
-	time  time.Duration
-	bytes uint64
-}
+// cost is what some work did: statements that ran, 0 when they are not counted, bytes and objects allocated.
+type cost [3]uint64
 
-var unmeasured = cost{math.MaxInt64, math.MaxUint64}
+var (
+	names = [3]string{"statements", "bytes", "objects"}
+	// Below these a cost does not depend on the size yet.
+	floors     = [3]uint64{1000, 1 << 16, 1000}
+	unmeasured = cost{math.MaxUint64, math.MaxUint64, math.MaxUint64}
+)
 
 // orLess is the minimum of two costs in each respect.
-func (c cost) orLess(o cost) cost { return cost{min(c.time, o.time), min(c.bytes, o.bytes)} }
+func (c cost) orLess(o cost) cost { return cost{min(c[0], o[0]), min(c[1], o[1]), min(c[2], o[2])} }
 
-// ratios returns how many times small large is. Tiny costs are rounded up, so that noise does not count.
-func ratios(small, large cost) (inTime, inBytes float64) {
-	return float64(large.time) / float64(max(small.time, time.Millisecond/2)),
-		float64(large.bytes) / float64(max(small.bytes, 1<<16))
+// exceeded returns in which respects large costs too much.
+func exceeded(small, large cost) []int {
+	var all []int
+	for i := range names {
+		if ratio(small[i], large[i], floors[i]) > most {
+			all = append(all, i)
+		}
+	}
+	return all
 }
 
+// ratio returns how many times small large is. Small costs are rounded up to the floor.
+func ratio(small, large, floor uint64) float64 { return float64(large) / float64(max(small, floor)) }
+
 // measure is the cost of the work of a size.
-func measure(t testing.TB, n int, prepare func(n int) func()) cost {
-	t.Helper()
+func measure(n int, prepare func(n int) func()) cost {
 	var before, after runtime.MemStats
 	work := prepare(n)
 	runtime.GC()
+	ran := ops.Read()
 	runtime.ReadMemStats(&before)
-	began := threadTime(t)
 	work()
-	took := threadTime(t) - began
 	runtime.ReadMemStats(&after)
-	return cost{took, after.TotalAlloc - before.TotalAlloc}
-}
-
-// threadTime is the CPU time of this thread so far.
-func threadTime(t testing.TB) time.Duration {
-	t.Helper()
-	var now unix.Timespec
-	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &now); err != nil {
-		t.Fatal(err)
-	}
-	return time.Duration(now.Nano())
+	return cost{ops.Since(ran), after.TotalAlloc - before.TotalAlloc, after.Mallocs - before.Mallocs}
 }

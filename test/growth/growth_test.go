@@ -4,7 +4,12 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/netloom/netloom/test/growth/ops"
 )
+
+// small keeps an object from the stack.
+var small []*int
 
 // witness records failures instead of failing.
 type witness struct {
@@ -15,23 +20,25 @@ type witness struct {
 func (w *witness) Errorf(string, ...any) { w.failed = true }
 
 func TestOnlyWhatGrowsFasterFails(t *testing.T) {
-	var sink uint64
-	spin := func(rounds int) func() {
-		return func() {
-			for i := range rounds {
-				sink = sink*6364136223846793005 + uint64(i)
-			}
-		}
-	}
+	counters := make([]uint32, 2)
+	ops.Count(counters, []uint16{1, 3})
+	run := func(statements int) func() { return func() { counters[1] += uint32(statements / 3) } }
 	for _, tc := range []struct {
 		name    string
 		prepare func(n int) func()
 		fails   bool
 	}{
-		{"linear time", func(n int) func() { return spin(n * 2000) }, false},
-		{"quadratic time", func(n int) func() { return spin(n * n) }, true},
+		{"linear work", func(n int) func() { return run(n * 100) }, false},
+		{"quadratic work", func(n int) func() { return run(n * n) }, true},
 		{"linear memory", func(n int) func() { return func() { _ = make([]byte, n*1000) } }, false},
 		{"quadratic memory", func(n int) func() { return func() { _ = make([]byte, n*n) } }, true},
+		{"many small objects", func(n int) func() {
+			return func() {
+				for range n * n / 1000 {
+					small = append(small[:0], new(int))
+				}
+			}
+		}, true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			w := &witness{TB: t}
