@@ -218,8 +218,10 @@ generate: ## Regenerate files
 	$(GO) test -C test/e2ekube -count=1 -run TestSchemaKnowsEverySetting ./deployment -update
 
 .PHONY: verify
-verify: ## Fail if go.mod or a generated file is out of date
-	$(GO) mod tidy -diff
+verify: ## Fail if the go.mod of any module here or a generated file is out of date
+	@for module in $$(git ls-files 'go.mod' '*/go.mod' | xargs -n 1 dirname); do \
+		$(GO) mod tidy -C "$$module" -diff || { echo "$$module/go.mod or go.sum is stale: go mod tidy -C $$module" >&2; exit 1; }; \
+	done
 	@tree() { git ls-files -cmo --exclude-standard -z | sort -zu | xargs -0 sha256sum 2>/dev/null || true; }; \
 	before=$$(tree); $(MAKE) --no-print-directory generate; \
 	if ! diff <(echo "$$before") <(tree); then \
