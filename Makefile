@@ -16,16 +16,12 @@ TAGS       := kustomize_disable_go_plugin_support
 LDFLAGS    := $(if $(RELEASE),-X github.com/netloom/netloom/pkg/version.release=$(RELEASE))
 
 ARGS       ?=
-# A count: at the end of a duration, go test fails a target now and then for that end itself (go.dev/issue/75804).
-FUZZTIME   ?= 50000x
+MINUTES    ?= 30
+ONLY       ?=
 BENCHTIME  ?= 1s
 BENCH      ?= .
-CLUSTERS   ?= 3000
-ROUNDS     ?= 20
-FUNCTIONS  ?= 20
-# make test repeats the same random tests, so that it fails for what changed; make soak takes others each time.
-SEED       ?= $(shell date +%s)
 SHOTS      ?=
+COLD       ?= .cache/cold
 SIZES      ?= 1000,10000
 STORM      ?= 1
 MEMORY     ?= 10000,50000,100000
@@ -42,8 +38,6 @@ RACE_SKIP   := ^(TestEveryRoadOfLoadBalancersEndsAlike|TestLargePlan|TestManySer
 BENCH_ROOMS := ./labelcache/... ./translator/... ./pkg/manifest ./pkg/ovsdb/nbtrace/... \
 	./pkg/query ./pkg/reach ./pkg/webui ./cmd/netloom ./test/bench/... \
 	$(if $(shell PATH=$$PATH:/usr/sbin command -v ovsdb-server),./pkg/ovsdb)
-# What the contract of backends is for.
-CONTRACT_ROOMS := ./backends/memory ./backends/ovn ./backends/openwrt
 E2E_ROOMS   := ./test/e2e/... ./pkg/ovsdb/... ./backends/...
 
 # An OVN with tiers, beside the installed one.
@@ -78,7 +72,7 @@ demo: build ## Run the real daemon over examples/ and an embedded database (ARGS
 	@$(BIN) demo $(ARGS)
 
 # A test lives for seconds, and with a larger heap it spends a fourth less of them on collecting garbage.
-test race soak: export GOGC ?= 400
+test test-alone race roads explore: export GOGC ?= 400
 
 .PHONY: test
 test: ## Run every test that needs nothing but Go (four packages at once: some wait more than they work)
@@ -120,33 +114,31 @@ race: export CGO_ENABLED := 1
 race: ## Run the tests of concurrent packages with the race detector, one seed each
 	$(GO) test -race -short -timeout 20m -skip '$(RACE_SKIP)' $(RACE_ROOMS)
 
-.PHONY: fuzz
-fuzz: ## Run every fuzz target for FUZZTIME (50000x)
-	@mkdir -p .cache/fuzz
-	@grep -rlE --include='*_test.go' '^func Fuzz' . | xargs -n 1 dirname | sort -u | while read -r dir; do \
-		$(GO) test -c -fuzz . -o $(CURDIR)/.cache/fuzz/fuzz.test "$$dir"; \
-		for target in $$(sed -nE 's/^func (Fuzz[A-Za-z0-9_]+)\(.*/\1/p' "$$dir"/*_test.go); do \
-			echo "== $$dir $$target"; \
-			(cd "$$dir" && $(CURDIR)/.cache/fuzz/fuzz.test -test.run '^$$' -test.fuzz "^$$target\$$" -test.fuzztime $(FUZZTIME) \
-				-test.fuzzcachedir "$(CURDIR)/.cache/fuzz/$$dir"); \
-		done; \
-	done
+.PHONY: growth
+growth: ## Check that no cost outgrows its size, with every statement counted
+	$(GO) run ./test/growth/count
+
+.PHONY: roads
+roads: ## Run the tests that make test samples in full: every road of every scenario, a failure at every call, longer soaks
+	$(GO) test -count=1 -timeout 20m -run '^(TestGenerated|TestScenarios)' ./test/scenario -scenario.roads
+	$(GO) test -count=1 -timeout 20m -run '^TestFaultAtEveryCall$$' ./backends/tungsten -tungsten.everycall
+	$(GO) test -count=1 -timeout 20m -run '^TestSoak$$' ./test/cnf -cnf.functions=2 -cnf.replicas=3 -cnf.resources=200 -cnf.rounds=4
+
+.PHONY: explore
+explore: ## Look for seeds and inputs that fail, for MINUTES (30), from where the last run stopped (ONLY=regexp)
+	$(GO) run ./test/explore -minutes $(MINUTES) -only '$(ONLY)'
 
 .PHONY: soak
-soak: ## Run the random tests for longer (CLUSTERS=3000 ROUNDS=20 FUNCTIONS=20 SEED=clock)
-	$(GO) test -count=1 -timeout 60m -run TestAgreesWithOracle ./translator -translator.clusters=$(CLUSTERS) -translator.seed=$(SEED)
-	$(GO) test -count=1 -run TestRandomRequests ./pkg/gateway/watchcache -seed=$(SEED)
-	for round in $$(seq $(ROUNDS)); do $(GO) test -count=1 -run Random ./labelcache -seed=$$(($(SEED) + round)); done
-	$(GO) test -count=1 -timeout 60m -run 'TestGenerated|TestScenarios' ./test/scenario -scenario.seed=$(SEED) -scenario.roads
-	$(GO) test -count=1 -timeout 60m -run TestWalks ./test/scenario -scenario.seed=$(SEED) -scenario.clusters=400
-	$(GO) test -count=1 -timeout 60m -run Oracle ./pkg/query -query.seed=$(SEED)
-	for round in $$(seq $(ROUNDS)); do \
-		$(GO) test -count=1 -run TestContract $(CONTRACT_ROOMS) -backendtest.seed=$$(($(SEED) + round)); \
-		$(GO) test -count=1 -run TestEveryRoad ./backends/ovn -seed=$$(($(SEED) + round)); \
-	done
-	$(GO) test -count=1 -timeout 60m -run TestSoak ./test/cnf -cnf.seed=$(SEED) -cnf.functions=$(FUNCTIONS) -cnf.replicas=3 -cnf.resources=200 -cnf.rounds=4
-	$(GO) test -count=1 -run TestFaultAtEveryCall ./backends/tungsten -tungsten.everycall
-	$(GO) test -C test/crds -count=1 -run Anything . -seed=$(SEED)
+soak: ONLY := ^[^/]+/
+soak: explore ## Explore random tests only (MINUTES=30)
+
+.PHONY: fuzz
+fuzz: ONLY := ^fuzz/
+fuzz: explore ## Explore fuzz targets only (MINUTES=30)
+
+.PHONY: mutants
+mutants: ## Plant the defects of test/mutants one by one, and fail if a test does not notice (ONLY=regexp)
+	$(GO) run ./test/mutants $(ONLY)
 
 .PHONY: bench
 bench: ## Run the benchmarks, with the raw database as a baseline (BENCH=regexp BENCHTIME=1s MEMORY=10000,50000,100000)
@@ -206,9 +198,20 @@ vulncheck: $(VULNCHECK) ## Check the binary for known vulnerabilities (queries v
 sbom: build ## Write the SBOM of bin/netloom and its image to .cache/netloom.cdx.json (CycloneDX)
 	$(GO) run ./test/sbom $(BIN) > .cache/netloom.cdx.json
 
+.PHONY: test-alone
+test-alone: ## Run make test with nothing but Go, git and a POSIX shell on the PATH
+	@rm -rf .cache/alone && mkdir -p .cache/alone/bin
+	@ln -s "$$(command -v git)" "$$(command -v sh)" "$$($(GO) env GOROOT)/bin/go" .cache/alone/bin/
+	env -i HOME="$$HOME" PATH=$(CURDIR)/.cache/alone/bin CGO_ENABLED=0 GOGC=$$GOGC GOFLAGS="$$($(GO) env GOFLAGS)" GOCACHE="$$($(GO) env GOCACHE)" \
+		GOMODCACHE="$$($(GO) env GOMODCACHE)" GOPROXY="$$($(GO) env GOPROXY)" go test -p 4 ./...
+
 .PHONY: ci
 ci: ## Run everything that CI runs (root, Debian)
 	bash .ci/run
+
+.PHONY: ci-cold
+ci-cold: ## Run it in a fresh clone with empty caches, and make test-alone there (COLD=directory)
+	bash .ci/cold $(COLD)
 
 ##: generated files
 
