@@ -13,6 +13,7 @@ import (
 
 	"github.com/netloom/netloom/labelcache"
 	"github.com/netloom/netloom/pkg/object"
+	"github.com/netloom/netloom/test/seeds"
 )
 
 func podKey(name string) object.Key { return object.Key{Namespace: "shop", Name: name} }
@@ -272,41 +273,43 @@ func TestTagEventsComeInOrderAndMayUseTheCache(t *testing.T) {
 }
 
 func TestOrderOfInputsDoesNotMatter(t *testing.T) {
-	rnd := newRand(t)
-	w := world{rnd, 6}
-	var inputs []func(c *labelcache.Cache)
-	seen := map[object.Key]bool{}
-	for range 60 {
-		e := w.endpoint()
-		if !seen[e.Key] {
-			seen[e.Key] = true
-			inputs = append(inputs, func(c *labelcache.Cache) { c.SetEndpoint(e) })
+	seeds.Each(t, "labelcache", func(t *testing.T, seed uint64) {
+		rnd := newRand(seed)
+		w := world{rnd, 6}
+		var inputs []func(c *labelcache.Cache)
+		seen := map[object.Key]bool{}
+		for range 60 {
+			e := w.endpoint()
+			if !seen[e.Key] {
+				seen[e.Key] = true
+				inputs = append(inputs, func(c *labelcache.Cache) { c.SetEndpoint(e) })
+			}
+			id, term := labelcache.SetID(fmt.Sprint("s", w.IntN(20))), labelcache.NewTerm(w.selection())
+			inputs = append(inputs, func(c *labelcache.Cache) { c.AddTerm(id, term) })
 		}
-		id, term := labelcache.SetID(fmt.Sprint("s", w.IntN(20))), labelcache.NewTerm(w.selection())
-		inputs = append(inputs, func(c *labelcache.Cache) { c.AddTerm(id, term) })
-	}
-	for _, name := range []string{"n1", "n2"} {
-		set := w.labels()
-		inputs = append(inputs, func(c *labelcache.Cache) { c.SetNamespace("", name, set) })
-	}
-	var want string
-	for i := range 20 {
-		rnd.Shuffle(len(inputs), func(i, j int) { inputs[i], inputs[j] = inputs[j], inputs[i] })
-		c := labelcache.New()
-		for n, in := range inputs {
-			in(c)
-			if i%2 == 1 && n%7 == 0 {
-				c.Commit()
+		for _, name := range []string{"n1", "n2"} {
+			set := w.labels()
+			inputs = append(inputs, func(c *labelcache.Cache) { c.SetNamespace("", name, set) })
+		}
+		var want string
+		for i := range 20 {
+			rnd.Shuffle(len(inputs), func(i, j int) { inputs[i], inputs[j] = inputs[j], inputs[i] })
+			c := labelcache.New()
+			for n, in := range inputs {
+				in(c)
+				if i%2 == 1 && n%7 == 0 {
+					c.Commit()
+				}
+			}
+			v, _ := c.Commit()
+			if got := dump(v); want == "" {
+				want = got
+			} else {
+				require.Equal(t, want, got)
 			}
 		}
-		v, _ := c.Commit()
-		if got := dump(v); want == "" {
-			want = got
-		} else {
-			require.Equal(t, want, got)
-		}
-	}
-	require.NotEmpty(t, want)
+		require.NotEmpty(t, want)
+	})
 }
 
 // dump formats the content of a view.

@@ -2,7 +2,6 @@ package labelcache_test
 
 import (
 	"cmp"
-	"flag"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -15,17 +14,10 @@ import (
 
 	"github.com/netloom/netloom/labelcache"
 	"github.com/netloom/netloom/pkg/object"
+	"github.com/netloom/netloom/test/seeds"
 )
 
-// seed repeats a random test: go test ./labelcache -run Random -seed N.
-var seed = flag.Uint64("seed", 1, "seed of random tests")
-
-func newRand(t testing.TB) *rand.Rand {
-	t.Helper()
-	s := *seed
-	t.Logf("seed %d", s)
-	return rand.New(rand.NewPCG(s, 0))
-}
+func newRand(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0)) }
 
 type space struct{ cluster, name string }
 
@@ -298,56 +290,60 @@ func withoutReturned(joined, left []*labelcache.Endpoint) (j, l []*labelcache.En
 }
 
 func TestRandomHistoryMatchesTheModel(t *testing.T) {
-	rnd := newRand(t)
-	for run := range 40 {
-		w := world{rnd, 2 + run%8}
-		tags := map[labelcache.Tag]bool{}
-		c := labelcache.New(labelcache.OnTag(
-			func(tag labelcache.Tag) { require.False(t, tags[tag], tag); tags[tag] = true },
-			func(tag labelcache.Tag) { require.True(t, tags[tag], tag); delete(tags, tag) },
-		))
-		m := newModel()
-		before := m.clone()
-		old := c.View()
-		first, firstView := before, old
-		for i := range 60 {
-			for range w.IntN(10) {
-				w.step(c, m)
-			}
-			v, changes := c.Commit()
-			m.requireView(t, v)
-			require.Equal(t, v.Revision(), c.View().Revision())
-			requireChanges(t, before, m, changes)
-			before.requireView(t, old)
-			require.ElementsMatch(t, slices.Collect(v.Tags()), slices.Collect(maps.Keys(tags)))
-			before, old = m.clone(), v
-			requireSince(t, first, before, firstView, v)
-			if i%10 == 9 {
-				first, firstView = before, v
+	seeds.Each(t, "labelcache", func(t *testing.T, seed uint64) {
+		rnd := newRand(seed)
+		for run := range 40 {
+			w := world{rnd, 2 + run%8}
+			tags := map[labelcache.Tag]bool{}
+			c := labelcache.New(labelcache.OnTag(
+				func(tag labelcache.Tag) { require.False(t, tags[tag], tag); tags[tag] = true },
+				func(tag labelcache.Tag) { require.True(t, tags[tag], tag); delete(tags, tag) },
+			))
+			m := newModel()
+			before := m.clone()
+			old := c.View()
+			first, firstView := before, old
+			for i := range 60 {
+				for range w.IntN(10) {
+					w.step(c, m)
+				}
+				v, changes := c.Commit()
+				m.requireView(t, v)
+				require.Equal(t, v.Revision(), c.View().Revision())
+				requireChanges(t, before, m, changes)
+				before.requireView(t, old)
+				require.ElementsMatch(t, slices.Collect(v.Tags()), slices.Collect(maps.Keys(tags)))
+				before, old = m.clone(), v
+				requireSince(t, first, before, firstView, v)
+				if i%10 == 9 {
+					first, firstView = before, v
+				}
 			}
 		}
-	}
+	})
 }
 
 // TestRandomHistoryOfManyPods is the same with sets that are too big for a single node.
 func TestRandomHistoryOfManyPods(t *testing.T) {
-	w := world{newRand(t), 500}
-	c, m := labelcache.New(), newModel()
-	before := m.clone()
-	first, firstView := before, c.View()
-	for i, steps := range []int{4000, 1, 3, 1000, 1, 3000, 10} {
-		for range steps {
-			w.step(c, m)
+	seeds.Each(t, "labelcache", func(t *testing.T, seed uint64) {
+		w := world{newRand(seed), 500}
+		c, m := labelcache.New(), newModel()
+		before := m.clone()
+		first, firstView := before, c.View()
+		for i, steps := range []int{4000, 1, 3, 1000, 1, 3000, 10} {
+			for range steps {
+				w.step(c, m)
+			}
+			v, changes := c.Commit()
+			m.requireView(t, v)
+			requireChanges(t, before, m, changes)
+			before = m.clone()
+			requireSince(t, first, before, firstView, v)
+			if i%3 == 0 {
+				first, firstView = before, v
+			}
 		}
-		v, changes := c.Commit()
-		m.requireView(t, v)
-		requireChanges(t, before, m, changes)
-		before = m.clone()
-		requireSince(t, first, before, firstView, v)
-		if i%3 == 0 {
-			first, firstView = before, v
-		}
-	}
+	})
 }
 
 // requireSince compares what Members.Since reports between two views with the model's answer.

@@ -1,7 +1,6 @@
 package labelcache
 
 import (
-	"flag"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -10,15 +9,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/netloom/netloom/pkg/object"
+	"github.com/netloom/netloom/test/seeds"
 )
 
-func newTreeRand(t *testing.T) *rand.Rand {
-	t.Helper()
-	s, ok := flag.Lookup("seed").Value.(flag.Getter).Get().(uint64)
-	require.True(t, ok)
-	t.Logf("seed %d", s)
-	return rand.New(rand.NewPCG(s, 1))
-}
+func newTreeRand(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 1)) }
 
 func (s idset) collect() []uint32 {
 	var out []uint32
@@ -30,41 +24,43 @@ func (s idset) collect() []uint32 {
 func ranges() []uint32 { return []uint32{100, 3000, 70_000, 3_000_000, 1<<32 - 1} }
 
 func TestIDSetMatchesAMapWhileItGrowsAndShrinks(t *testing.T) {
-	rnd := newTreeRand(t)
-	for _, width := range ranges() {
-		var s idset
-		want := map[uint32]bool{}
-		epoch := private + 1
-		for _, share := range []int{9, 5, 1, 8, 0} { // out of 10 that are added
-			old, oldWant := s, maps.Clone(want)
-			added := slices.Collect(maps.Keys(want))
-			for range 1500 {
-				id := rnd.Uint32N(width)
-				if rnd.IntN(10) < share {
-					require.Equal(t, !want[id], s.add(id, epoch))
-					want[id] = true
-					added = append(added, id)
-					continue
+	seeds.Each(t, "labelcache", func(t *testing.T, seed uint64) {
+		rnd := newTreeRand(seed)
+		for _, width := range ranges() {
+			var s idset
+			want := map[uint32]bool{}
+			epoch := private + 1
+			for _, share := range []int{9, 5, 1, 8, 0} { // out of 10 that are added
+				old, oldWant := s, maps.Clone(want)
+				added := slices.Sorted(maps.Keys(want))
+				for range 1500 {
+					id := rnd.Uint32N(width)
+					if rnd.IntN(10) < share {
+						require.Equal(t, !want[id], s.add(id, epoch))
+						want[id] = true
+						added = append(added, id)
+						continue
+					}
+					if n := len(added); n > 0 && rnd.IntN(4) > 0 {
+						id = added[n-1]
+						added = added[:n-1]
+					}
+					require.Equal(t, want[id], s.remove(id, epoch))
+					delete(want, id)
 				}
-				if n := len(added); n > 0 && rnd.IntN(4) > 0 {
-					id = added[n-1]
-					added = added[:n-1]
+				require.Equal(t, slices.Sorted(maps.Keys(want)), s.collect())
+				require.Equal(t, len(want), s.len())
+				for range 1000 {
+					id := rnd.Uint32N(width)
+					require.Equal(t, want[id], s.has(id))
 				}
-				require.Equal(t, want[id], s.remove(id, epoch))
-				delete(want, id)
+				epoch++
+				requireDiff(t, old, s, oldWant, want)
+				requireDiff(t, s, old, want, oldWant)
+				require.Equal(t, slices.Sorted(maps.Keys(oldWant)), old.collect(), "the old version stays")
 			}
-			require.Equal(t, slices.Sorted(maps.Keys(want)), s.collect())
-			require.Equal(t, len(want), s.len())
-			for range 1000 {
-				id := rnd.Uint32N(width)
-				require.Equal(t, want[id], s.has(id))
-			}
-			epoch++
-			requireDiff(t, old, s, oldWant, want)
-			requireDiff(t, s, old, want, oldWant)
-			require.Equal(t, slices.Sorted(maps.Keys(oldWant)), old.collect(), "the old version stays")
 		}
-	}
+	})
 }
 
 func requireDiff(t *testing.T, a, b idset, inA, inB map[uint32]bool) {
@@ -90,49 +86,53 @@ func requireDiff(t *testing.T, a, b idset, inA, inB map[uint32]bool) {
 
 // TestIDSetsMeetInWhatBothHave has sets of every shape, dense and sparse, each with each.
 func TestIDSetsMeetInWhatBothHave(t *testing.T) {
-	rnd := newTreeRand(t)
-	var sets []idset
-	for _, width := range ranges() {
-		for _, n := range []int{0, 1, flatMax, 3000} {
-			var s idset
-			for range n {
-				s.add(rnd.Uint32N(width), private)
+	seeds.Each(t, "labelcache", func(t *testing.T, seed uint64) {
+		rnd := newTreeRand(seed)
+		var sets []idset
+		for _, width := range ranges() {
+			for _, n := range []int{0, 1, flatMax, 3000} {
+				var s idset
+				for range n {
+					s.add(rnd.Uint32N(width), private)
+				}
+				sets = append(sets, s)
 			}
-			sets = append(sets, s)
 		}
-	}
-	for _, a := range sets {
-		for _, b := range sets {
-			want := slices.DeleteFunc(a.collect(), func(id uint32) bool { return !b.has(id) })
-			got := []uint32{}
-			meet(a, b, func(id uint32) { got = append(got, id) })
-			require.ElementsMatch(t, want, got)
-			require.True(t, slices.IsSorted(got))
+		for _, a := range sets {
+			for _, b := range sets {
+				want := slices.DeleteFunc(a.collect(), func(id uint32) bool { return !b.has(id) })
+				got := []uint32{}
+				meet(a, b, func(id uint32) { got = append(got, id) })
+				require.ElementsMatch(t, want, got)
+				require.True(t, slices.IsSorted(got))
+			}
 		}
-	}
+	})
 }
 
 func TestIDSetOldVersionsStayUnderManyEpochs(t *testing.T) {
-	rnd := newTreeRand(t)
-	type version struct {
-		s    idset
-		want []uint32
-	}
-	for _, width := range ranges() {
-		var versions []version
-		var s idset
-		for epoch := private + 1; epoch < 60; epoch++ {
-			for range 40 {
-				if id := rnd.Uint32N(width); !s.add(id, epoch) || rnd.IntN(4) == 0 {
-					s.remove(id, epoch)
+	seeds.Each(t, "labelcache", func(t *testing.T, seed uint64) {
+		rnd := newTreeRand(seed)
+		type version struct {
+			s    idset
+			want []uint32
+		}
+		for _, width := range ranges() {
+			var versions []version
+			var s idset
+			for epoch := private + 1; epoch < 60; epoch++ {
+				for range 40 {
+					if id := rnd.Uint32N(width); !s.add(id, epoch) || rnd.IntN(4) == 0 {
+						s.remove(id, epoch)
+					}
 				}
+				versions = append(versions, version{s, s.collect()})
 			}
-			versions = append(versions, version{s, s.collect()})
+			for _, v := range versions {
+				require.Equal(t, v.want, v.s.collect())
+			}
 		}
-		for _, v := range versions {
-			require.Equal(t, v.want, v.s.collect())
-		}
-	}
+	})
 }
 
 func TestIDSetStopsWhenAskedTo(t *testing.T) {
@@ -148,40 +148,42 @@ func TestIDSetStopsWhenAskedTo(t *testing.T) {
 }
 
 func TestHashesFindEveryEntryAlsoWhenHashesCollide(t *testing.T) {
-	rnd := newTreeRand(t)
-	for _, width := range []uint32{3, 50, 1 << 31} { // of hashes
-		var h hashes
-		want := map[uint32]map[uint32]bool{}
-		epoch := private + 1
-		most := 0
-		for i := range 12_000 {
-			hash, slot := rnd.Uint32N(width)*2+1, rnd.Uint32N(500)
-			if i > 6000 && rnd.IntN(3) > 0 || rnd.IntN(3) == 0 {
-				if got := h.find(hash); len(got) > 0 {
-					slot = slotOf(got[rnd.IntN(len(got))])
+	seeds.Each(t, "labelcache", func(t *testing.T, seed uint64) {
+		rnd := newTreeRand(seed)
+		for _, width := range []uint32{3, 50, 1 << 31} { // of hashes
+			var h hashes
+			want := map[uint32]map[uint32]bool{}
+			epoch := private + 1
+			most := 0
+			for i := range 12_000 {
+				hash, slot := rnd.Uint32N(width)*2+1, rnd.Uint32N(500)
+				if i > 6000 && rnd.IntN(3) > 0 || rnd.IntN(3) == 0 {
+					if got := h.find(hash); len(got) > 0 {
+						slot = slotOf(got[rnd.IntN(len(got))])
+					}
+					h.remove(hash, slot, epoch)
+					delete(want[hash], slot)
+				} else {
+					h.add(hash, slot, epoch)
+					if want[hash] == nil {
+						want[hash] = map[uint32]bool{}
+					}
+					want[hash][slot] = true
 				}
-				h.remove(hash, slot, epoch)
-				delete(want[hash], slot)
-			} else {
-				h.add(hash, slot, epoch)
-				if want[hash] == nil {
-					want[hash] = map[uint32]bool{}
+				if i%1000 == 999 {
+					epoch++
+					most = max(most, requireEntries(t, h, want))
 				}
-				want[hash][slot] = true
 			}
-			if i%1000 == 999 {
-				epoch++
-				most = max(most, requireEntries(t, h, want))
+			require.Greater(t, most, 500)
+			for hash, slots := range want {
+				for slot := range slots {
+					h.remove(hash, slot, epoch)
+				}
 			}
+			require.Nil(t, h.root, "nothing is left")
 		}
-		require.Greater(t, most, 500)
-		for hash, slots := range want {
-			for slot := range slots {
-				h.remove(hash, slot, epoch)
-			}
-		}
-		require.Nil(t, h.root, "nothing is left")
-	}
+	})
 }
 
 // requireEntries compares h with slots by hash, all of which are odd, and counts them.
@@ -217,38 +219,40 @@ func TestHashesOldVersionsStay(t *testing.T) {
 }
 
 func TestTableOldVersionsStay(t *testing.T) {
-	rnd := newTreeRand(t)
-	type version struct {
-		tab  table[int]
-		want map[uint32]int
-	}
-	for _, width := range ranges() {
-		var versions []version
-		var tab table[int]
-		want := map[uint32]int{}
-		for epoch := uint64(1); epoch < 20; epoch++ {
-			for range 50 {
-				i, v := rnd.Uint32N(width), rnd.Int()
-				if rnd.IntN(3) == 0 {
-					tab.set(i, nil, epoch)
-					delete(want, i)
-				} else {
-					tab.set(i, &v, epoch)
-					want[i] = v
+	seeds.Each(t, "labelcache", func(t *testing.T, seed uint64) {
+		rnd := newTreeRand(seed)
+		type version struct {
+			tab  table[int]
+			want map[uint32]int
+		}
+		for _, width := range ranges() {
+			var versions []version
+			var tab table[int]
+			want := map[uint32]int{}
+			for epoch := uint64(1); epoch < 20; epoch++ {
+				for range 50 {
+					i, v := rnd.Uint32N(width), rnd.Int()
+					if rnd.IntN(3) == 0 {
+						tab.set(i, nil, epoch)
+						delete(want, i)
+					} else {
+						tab.set(i, &v, epoch)
+						want[i] = v
+					}
+				}
+				versions = append(versions, version{tab, maps.Clone(want)})
+			}
+			for _, v := range versions {
+				n := 0
+				v.tab.each(func(*int) bool { n++; return true })
+				require.Equal(t, len(v.want), n)
+				for i, x := range v.want {
+					require.Equal(t, x, *v.tab.get(i))
 				}
 			}
-			versions = append(versions, version{tab, maps.Clone(want)})
+			require.Nil(t, table[int]{}.get(width))
 		}
-		for _, v := range versions {
-			n := 0
-			v.tab.each(func(*int) bool { n++; return true })
-			require.Equal(t, len(v.want), n)
-			for i, x := range v.want {
-				require.Equal(t, x, *v.tab.get(i))
-			}
-		}
-		require.Nil(t, table[int]{}.get(width))
-	}
+	})
 }
 
 func TestSlotsAreGivenOutOnce(t *testing.T) {
