@@ -1,16 +1,14 @@
 package growth_test
 
 import (
-	"context"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/netloom/netloom/backends/ovn"
+	"github.com/netloom/netloom/backends/ovn/ovntest"
 	"github.com/netloom/netloom/pkg/ovsdb"
-	"github.com/netloom/netloom/pkg/ovsdb/inmem"
 	"github.com/netloom/netloom/pkg/ovsdb/schema"
 	"github.com/netloom/netloom/pkg/pipeline/pipelinetest"
 	"github.com/netloom/netloom/test/growth"
@@ -86,20 +84,8 @@ func unbounded() budget.Limits {
 // connect is a backend on an empty database within the process.
 func connect(t *testing.T) *ovn.Backend {
 	t.Helper()
-	server, err := inmem.NewServer(schema.NB2503())
-	require.NoError(t, err)
-	require.NoError(t, server.Start("unix:"+t.TempDir()+"/nb.sock"))
-	t.Cleanup(server.Close)
-	client, err := ovsdb.New(ovsdb.Options{Endpoints: []string{server.Addr()}})
-	require.NoError(t, err)
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- client.Run(ctx) }()
-	t.Cleanup(func() {
-		cancel()
-		<-done
-	})
-	require.Eventually(t, client.Connected, time.Minute, time.Millisecond)
+	server := ovntest.StartServer(t, schema.NB2503())
+	client := ovntest.Connect(t, ovsdb.Options{Endpoints: []string{server.Addr()}})
 	names, err := ovn.ParsePortNames(ovn.DefaultPortNames)
 	require.NoError(t, err)
 	backend, err := ovn.New(client, ovn.Options{Owner: "growth", Ports: names})
