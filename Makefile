@@ -104,7 +104,7 @@ conformance: ## Run the conformance suite of the network policy API on rows, wit
 	$(GO) test -C test/conformance ./...
 
 .PHONY: check
-check: build vet lint arch verify test crds conformance ## Run every check that a pull request must pass
+check: build vet lint arch verify test growth crds conformance ## Run every check that a pull request must pass
 
 ##: thorough tests
 
