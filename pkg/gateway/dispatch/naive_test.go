@@ -1,7 +1,6 @@
 package dispatch_test
 
 import (
-	"flag"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -10,9 +9,8 @@ import (
 
 	"github.com/netloom/netloom/pkg/apis/proxy/v1alpha1"
 	"github.com/netloom/netloom/pkg/gateway/dispatch"
+	"github.com/netloom/netloom/test/seeds"
 )
-
-var seed = flag.Uint64("dispatch.seed", 1, "seed of the random policies")
 
 // naive is Match, clause by clause from KubeGateway's design document: nothing is compiled, and no code is shared.
 func naive(policies []v1alpha1.DispatchPolicy, q *dispatch.Request) int {
@@ -96,8 +94,11 @@ func naiveList(elements []string, is func(element string) bool) bool {
 
 // TestRandomPoliciesMatchAsTheNaiveEvaluator draws from few words, so that most policies decide something.
 func TestRandomPoliciesMatchAsTheNaiveEvaluator(t *testing.T) {
-	t.Logf("seed %d", *seed)
-	random := rand.New(rand.NewPCG(*seed, 0))
+	seeds.Each(t, "dispatch", func(t *testing.T, seed uint64) { randomPolicies(t, rand.New(rand.NewPCG(seed, 0))) })
+}
+
+func randomPolicies(t *testing.T, random *rand.Rand) {
+	t.Helper()
 	matched := 0
 	for range 20000 {
 		policies := make([]v1alpha1.DispatchPolicy, 1+random.IntN(3))

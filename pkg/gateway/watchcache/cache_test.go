@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"math/rand"
@@ -26,9 +25,8 @@ import (
 	"k8s.io/apiserver/pkg/endpoints/request"
 
 	"github.com/netloom/netloom/pkg/gateway/watchcache"
+	"github.com/netloom/netloom/test/seeds"
 )
-
-var seed = flag.Int64("seed", 0, "run the random test with this seed only")
 
 type authorize func(authorizer.Attributes) authorizer.Decision
 
@@ -512,18 +510,8 @@ func TestTrimmedObjects(t *testing.T) {
 	})
 }
 
-// TestRandomRequests takes the same seeds each time, or the one given as a flag, as make soak does.
 func TestRandomRequests(t *testing.T) {
-	seeds := make([]int64, 60)
-	for i := range seeds {
-		seeds[i] = int64(i) + 1
-	}
-	if *seed != 0 {
-		seeds = []int64{*seed}
-	}
-	for _, s := range seeds {
-		t.Run(fmt.Sprint(s), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) { (&random{rig: newRig(t), rand: rand.New(rand.NewSource(s))}).run() })
-		})
-	}
+	seeds.Each(t, "watchcache", func(t *testing.T, seed uint64) {
+		synctest.Test(t, func(t *testing.T) { (&random{rig: newRig(t), rand: rand.New(rand.NewSource(int64(seed)))}).run() })
+	})
 }
