@@ -2,7 +2,9 @@ package translator_test
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -11,6 +13,7 @@ import (
 
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/test/growth"
+	"github.com/netloom/netloom/test/seeds"
 	"github.com/netloom/netloom/translator"
 )
 
@@ -94,34 +97,36 @@ func TestManyPodsWithOneAddress(t *testing.T) {
 
 // TestAddressesInAnyOrder compares a translator after many changes with one that starts with the result.
 func TestAddressesInAnyOrder(t *testing.T) {
-	random := rand.New(rand.NewPCG(18, 6))
-	tr, pods := translator.New(translator.Options{}), map[string]*corev1.Pod{}
-	seen := func(tr *translator.Translator) (all []string) {
-		tr.Snapshot()
-		for _, name := range []string{"p0", "p1", "p2", "p3", "p4"} {
-			if e, ok := tr.View().Endpoint(object.Key{Namespace: "shop", Name: name}); ok {
-				all = append(all, fmt.Sprint(name, e.Addrs, e.Shared))
+	seeds.Each(t, "addresses", func(t *testing.T, seed uint64) {
+		random := rand.New(rand.NewPCG(seed, 6))
+		tr, pods := translator.New(translator.Options{}), map[string]*corev1.Pod{}
+		seen := func(tr *translator.Translator) (all []string) {
+			tr.Snapshot()
+			for _, name := range []string{"p0", "p1", "p2", "p3", "p4"} {
+				if e, ok := tr.View().Endpoint(object.Key{Namespace: "shop", Name: name}); ok {
+					all = append(all, fmt.Sprint(name, e.Addrs, e.Shared))
+				}
 			}
+			return append(all, fmt.Sprint(tr.Problems()))
 		}
-		return append(all, fmt.Sprint(tr.Problems()))
-	}
-	for step := range 3000 {
-		name := fmt.Sprintf("p%d", random.IntN(5))
-		if random.IntN(5) == 0 {
-			delete(pods, name)
-			tr.Remove("Pod", "shop", name)
-		} else {
-			var addrs []string
-			for _, a := range random.Perm(3)[:random.IntN(4)] {
-				addrs = append(addrs, fmt.Sprintf("10.0.0.%d", a))
+		for step := range 3000 {
+			name := fmt.Sprintf("p%d", random.IntN(5))
+			if random.IntN(5) == 0 {
+				delete(pods, name)
+				tr.Remove("Pod", "shop", name)
+			} else {
+				var addrs []string
+				for _, a := range random.Perm(3)[:random.IntN(4)] {
+					addrs = append(addrs, fmt.Sprintf("10.0.0.%d", a))
+				}
+				pods[name] = podWith(name, random.IntN(3) == 0, addrs...)
+				require.NoError(t, tr.Put(pods[name]))
 			}
-			pods[name] = podWith(name, random.IntN(3) == 0, addrs...)
-			require.NoError(t, tr.Put(pods[name]))
+			fresh := translator.New(translator.Options{})
+			for _, name := range slices.Sorted(maps.Keys(pods)) {
+				require.NoError(t, fresh.Put(pods[name]))
+			}
+			require.Equal(t, seen(fresh), seen(tr), "step %d", step)
 		}
-		fresh := translator.New(translator.Options{})
-		for _, p := range pods {
-			require.NoError(t, fresh.Put(p))
-		}
-		require.Equal(t, seen(fresh), seen(tr), "step %d", step)
-	}
+	})
 }

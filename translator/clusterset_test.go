@@ -14,6 +14,7 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/test/oracle"
 	"github.com/netloom/netloom/test/policygen"
+	"github.com/netloom/netloom/test/seeds"
 	"github.com/netloom/netloom/translator"
 	"github.com/netloom/netloom/translator/field"
 )
@@ -21,23 +22,21 @@ import (
 // TestAgreesWithOracleAcrossClusters compares Snapshot.Evaluate with the oracle on random sets of three clusters, while all of
 // them change, and clusters leave and join the set.
 func TestAgreesWithOracleAcrossClusters(t *testing.T) {
-	seed := *seedFlag
-	t.Logf("repeat with -translator.seed=%d", seed)
-	for i := range uint64(max(*clusters/3, 1)) {
-		s := newClusterSet(seed + i)
+	seeds.Each(t, "clustersets", func(t *testing.T, seed uint64) {
+		s := newClusterSet(seed)
 		tr := translator.New(s.options())
 		s.feed(t, tr)
 		for step := range 6 {
-			when := fmt.Sprintf("seed %d step %d", seed+i, step)
+			when := fmt.Sprintf("seed %d step %d", seed, step)
 			s.compare(t, when, tr)
 			fresh := translator.New(s.options())
-			(&clusterSet{own: s.own, others: s.others}).feed(t, fresh)
+			(&clusterSet{own: s.own, others: s.others, order: s.order}).feed(t, fresh)
 			require.Equal(t, dump(fresh.Snapshot()), dump(tr.Snapshot()), "%s: history shows", when)
 			require.Equal(t, fresh.Problems(), tr.Problems(), when)
 			s.change()
 			s.feed(t, tr)
 		}
-	}
+	})
 }
 
 // clusterSet is a random set of clusters, the own one being a.
@@ -45,14 +44,15 @@ type clusterSet struct {
 	own      *oracle.Cluster
 	others   map[string]*oracle.Cluster // in the set; own.Set has the same
 	away     map[string]*oracle.Cluster
-	rng      *rand.Rand
+	rng      *rand.Rand // for what there is
+	order    *rand.Rand // for what comes first
 	fed      map[key]any
 	fedPeers map[string]map[key]any
 }
 
 func newClusterSet(seed uint64) *clusterSet {
 	s := &clusterSet{
-		own: policygen.Generate(seed, policygen.Size{Cluster: 4}), rng: policygen.NewRand(seed),
+		own: policygen.Generate(seed, policygen.Size{Cluster: 4}), rng: policygen.NewRand(seed), order: newOrder(seed),
 		others: map[string]*oracle.Cluster{}, away: map[string]*oracle.Cluster{},
 	}
 	for i, name := range []string{"b", "c"} {
@@ -98,32 +98,32 @@ func (s *clusterSet) feed(t *testing.T, tr *translator.Translator) {
 	if s.fedPeers == nil {
 		s.fedPeers = map[string]map[key]any{}
 	}
-	for name := range s.fedPeers {
+	for _, name := range slices.Sorted(maps.Keys(s.fedPeers)) {
 		if s.others[name] == nil {
 			tr.RemoveCluster(name)
 			delete(s.fedPeers, name)
 		}
 	}
-	for name, c := range s.others {
+	for _, name := range slices.Sorted(maps.Keys(s.others)) {
 		now := map[key]any{}
-		for k, o := range objectsOf(c) {
+		for k, o := range objectsOf(s.others[name]) {
 			if k.kind == object.KindPod || k.kind == object.KindNamespace {
 				now[k] = o
 			}
 		}
-		for k, o := range now {
-			if !reflect.DeepEqual(s.fedPeers[name][k], o) {
+		for _, k := range shuffled(s.order, now) {
+			if o := now[k]; !reflect.DeepEqual(s.fedPeers[name][k], o) {
 				require.NoError(t, tr.PutPeer(name, o))
 			}
 		}
-		for k := range s.fedPeers[name] {
+		for _, k := range shuffled(s.order, s.fedPeers[name]) {
 			if now[k] == nil {
 				tr.RemovePeer(name, k.kind, k.namespace, k.name)
 			}
 		}
 		s.fedPeers[name] = now
 	}
-	s.fed = feed(t, tr, s.fed, s.own)
+	s.fed = feed(t, s.order, tr, s.fed, s.own)
 }
 
 func (s *clusterSet) compare(t *testing.T, when string, tr *translator.Translator) {

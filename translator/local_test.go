@@ -2,6 +2,8 @@ package translator_test
 
 import (
 	"fmt"
+	"maps"
+	"math/rand/v2"
 	"net/netip"
 	"slices"
 	"testing"
@@ -13,6 +15,7 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/test/oracle"
 	"github.com/netloom/netloom/test/policygen"
+	"github.com/netloom/netloom/test/seeds"
 	"github.com/netloom/netloom/translator"
 )
 
@@ -21,10 +24,11 @@ type zones struct {
 	translators map[string]*translator.Translator
 	given       map[string]map[key]any // by node
 	snapshots   map[string]*intent.Snapshot
+	order       *rand.Rand
 }
 
-func newZones() *zones {
-	return &zones{map[string]*translator.Translator{}, map[string]map[key]any{}, map[string]*intent.Snapshot{}}
+func newZones(order *rand.Rand) *zones {
+	return &zones{map[string]*translator.Translator{}, map[string]map[key]any{}, map[string]*intent.Snapshot{}, order}
 }
 
 // nodesOf lists the nodes of a cluster and those that pods say they are on.
@@ -48,11 +52,12 @@ func (z *zones) feed(t *testing.T, when string, c *oracle.Cluster) {
 			z.translators[node] = translator.New(translator.Options{Node: node})
 		}
 	}
-	for node, tr := range z.translators {
-		z.given[node] = feed(t, tr, z.given[node], c)
+	for _, node := range slices.Sorted(maps.Keys(z.translators)) {
+		tr := z.translators[node]
+		z.given[node] = feed(t, z.order, tr, z.given[node], c)
 		z.snapshots[node] = tr.Snapshot()
 		fresh := translator.New(translator.Options{Node: node})
-		feed(t, fresh, nil, c)
+		feed(t, z.order, fresh, nil, c)
 		require.Equal(t, dump(fresh.Snapshot()), dump(z.snapshots[node]), "%s zone %s: history shows", when, node)
 		require.Equal(t, fresh.Problems(), tr.Problems())
 		requireSubjectsAreLocal(t, z.snapshots[node], node)
@@ -168,20 +173,18 @@ func decided(c *oracle.Cluster, end oracle.End) bool {
 // TestZonesMatchTheWhole changes random clusters, with a translator for each node beside one for all of them:
 // together they have to give the same verdicts, and each has to end where one ends that starts from scratch.
 func TestZonesMatchTheWhole(t *testing.T) {
-	seed := *seedFlag
-	t.Logf("repeat with -translator.seed=%d", seed)
-	for i := range uint64(*clusters) / 2 {
-		size := policygen.Size{Odd: (seed+i)%3 == 0, Nodes: 3}
-		if (seed+i)%2 == 1 {
+	seeds.Each(t, "zones", func(t *testing.T, seed uint64) {
+		size := policygen.Size{Odd: seed%3 == 0, Nodes: 3}
+		if seed%2 == 1 {
 			size.Services = 8
 		}
-		cluster := policygen.Generate(seed+i, size)
-		rng := policygen.NewRand(seed + i)
-		z, whole := newZones(), translator.New(translator.Options{})
+		cluster := policygen.Generate(seed, size)
+		rng, order := policygen.NewRand(seed), newOrder(seed)
+		z, whole := newZones(order), translator.New(translator.Options{})
 		var given map[key]any
 		for step := range 6 {
-			when := fmt.Sprintf("seed %d step %d", seed+i, step)
-			given = feed(t, whole, given, cluster)
+			when := fmt.Sprintf("seed %d step %d", seed, step)
+			given = feed(t, order, whole, given, cluster)
 			z.feed(t, when, cluster)
 			z.compare(t, when, cluster, whole.Snapshot(), policygen.Probes(cluster, rng, probesPerState))
 			policygen.Mutate(cluster, rng)
@@ -190,7 +193,7 @@ func TestZonesMatchTheWhole(t *testing.T) {
 				pod.Spec.NodeName = names[rng.IntN(len(names))]
 			}
 		}
-	}
+	})
 }
 
 // placed is newPod on another node.

@@ -2,8 +2,8 @@ package translator_test
 
 import (
 	"cmp"
-	"flag"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net/netip"
 	"reflect"
@@ -19,12 +19,8 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/test/oracle"
 	"github.com/netloom/netloom/test/policygen"
+	"github.com/netloom/netloom/test/seeds"
 	"github.com/netloom/netloom/translator"
-)
-
-var (
-	seedFlag = flag.Uint64("translator.seed", 1, "seed of the random clusters")
-	clusters = flag.Int("translator.clusters", 60, "how many random clusters are compared with the oracle")
 )
 
 // probesPerState is how many flows are judged in each state of a cluster.
@@ -33,46 +29,44 @@ const probesPerState = 300
 // TestAgreesWithOracle compares Snapshot.Evaluate with the oracle on random clusters while they change, and the
 // translator that lived through the changes with one that starts from scratch.
 func TestAgreesWithOracle(t *testing.T) {
-	seed := *seedFlag
-	t.Logf("repeat with -translator.seed=%d", seed)
-	for i := range uint64(*clusters) {
-		size := policygen.Size{Odd: (seed+i)%3 == 0} // by the seed, so that it repeats alone
-		if (seed+i)%2 == 1 {
+	seeds.Each(t, "translator", func(t *testing.T, seed uint64) {
+		size := policygen.Size{Odd: seed%3 == 0}
+		if seed%2 == 1 {
 			size.Services, size.Nodes = 8, 3
 		}
-		if (seed+i)%4 < 3 {
+		if seed%4 < 3 {
 			size.Cluster = 7
 		}
-		cluster := policygen.Generate(seed+i, size)
-		rng := policygen.NewRand(seed + i)
-		opts := translator.Options{PartsOnly: (seed+i)%5 < 2}
+		cluster := policygen.Generate(seed, size)
+		rng, order := policygen.NewRand(seed), newOrder(seed)
+		opts := translator.Options{PartsOnly: seed%5 < 2}
 		tr := translator.New(opts)
-		fed := feed(t, tr, nil, cluster)
+		fed := feed(t, order, tr, nil, cluster)
 		for step := range 6 {
-			compare(t, fmt.Sprintf("seed %d step %d", seed+i, step), cluster, tr, rng)
+			compare(t, fmt.Sprintf("seed %d step %d", seed, step), cluster, tr, rng)
 			fresh := translator.New(opts)
-			feed(t, fresh, nil, cluster)
-			require.Equal(t, dump(fresh.Snapshot()), dump(tr.Snapshot()), "seed %d step %d: history shows", seed+i, step)
+			feed(t, order, fresh, nil, cluster)
+			require.Equal(t, dump(fresh.Snapshot()), dump(tr.Snapshot()), "seed %d step %d: history shows", seed, step)
 			require.Equal(t, fresh.Problems(), tr.Problems())
 			policygen.Mutate(cluster, rng)
-			fed = feed(t, tr, fed, cluster)
+			fed = feed(t, order, tr, fed, cluster)
 		}
-	}
+	})
 }
 
 type key struct{ kind, namespace, name string }
 
-// feed brings tr from the objects in before to those of the cluster, and returns those. It leaves alone what is as
-// it was: only then is nothing looked at but what changed.
-func feed(t *testing.T, tr *translator.Translator, before map[key]any, c *oracle.Cluster) map[key]any {
+// feed brings tr from the objects in before to those of the cluster, one after the other in some order, and returns those. It
+// leaves alone what is as it was: only then is nothing looked at but what changed.
+func feed(t *testing.T, order *rand.Rand, tr *translator.Translator, before map[key]any, c *oracle.Cluster) map[key]any {
 	t.Helper()
 	now := objectsOf(c)
-	for k, o := range now {
-		if !reflect.DeepEqual(before[k], o) {
+	for _, k := range shuffled(order, now) {
+		if o := now[k]; !reflect.DeepEqual(before[k], o) {
 			require.NoError(t, tr.Put(o))
 		}
 	}
-	for k := range before {
+	for _, k := range shuffled(order, before) {
 		if now[k] == nil {
 			tr.Remove(k.kind, k.namespace, k.name)
 		}
@@ -82,6 +76,18 @@ func feed(t *testing.T, tr *translator.Translator, before map[key]any, c *oracle
 		tr.SetHost(name, c.Answers[name])
 	}
 	return now
+}
+
+// newOrder is what decides on the order of objects, apart from what makes them up.
+func newOrder(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 1)) }
+
+// shuffled lists the keys of objects, in an order of its own.
+func shuffled(order *rand.Rand, objects map[key]any) []key {
+	keys := slices.SortedFunc(maps.Keys(objects), func(a, b key) int {
+		return cmp.Or(strings.Compare(a.kind, b.kind), strings.Compare(a.namespace, b.namespace), strings.Compare(a.name, b.name))
+	})
+	shuffle(order, keys)
+	return keys
 }
 
 // objectsOf copies the objects of a cluster.

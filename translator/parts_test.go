@@ -14,6 +14,7 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/test/growth"
 	"github.com/netloom/netloom/test/policygen"
+	"github.com/netloom/netloom/test/seeds"
 	"github.com/netloom/netloom/translator"
 )
 
@@ -178,11 +179,10 @@ func contentOf(s *intent.Snapshot, parts []intent.Part) []string {
 // TestPartsDoNotDependOnHistory adds and removes the policies of random clusters, and compares the parts with those of a translator that
 // gets all of them at once.
 func TestPartsDoNotDependOnHistory(t *testing.T) {
-	t.Logf("repeat with -translator.seed=%d", *seedFlag)
 	shared := 0
-	for i := range uint64(12) {
-		rng := rand.New(rand.NewPCG(*seedFlag, i))
-		c := policygen.Generate(*seedFlag+i, policygen.Size{Policies: 24, Namespaces: 2})
+	seeds.Each(t, "parts", func(t *testing.T, seed uint64) {
+		rng := rand.New(rand.NewPCG(1, seed-1))
+		c := policygen.Generate(seed, policygen.Size{Policies: 24, Namespaces: 2})
 		var rest []any
 		for _, ns := range c.Namespaces {
 			rest = append(rest, ns)
@@ -205,9 +205,9 @@ func TestPartsDoNotDependOnHistory(t *testing.T) {
 			requireSound(t, s)
 			fresh := translator.New(translator.Options{})
 			put(t, fresh, rest...)
-			for n, is := range there {
-				if is {
-					put(t, fresh, c.Policies[n])
+			for n, p := range c.Policies {
+				if there[n] {
+					put(t, fresh, p)
 				}
 			}
 			for want := range fresh.Snapshot().Policies() {
@@ -219,8 +219,10 @@ func TestPartsDoNotDependOnHistory(t *testing.T) {
 				}
 			}
 		}
+	})
+	if len(seeds.Of(t, "parts")) >= 12 {
+		require.Greater(t, shared, 100, "too few rules have parts")
 	}
-	require.Greater(t, shared, 100, "too few rules have parts")
 }
 
 // TestSharingGrowsWithThePolicies gives many policies a rule in common, and then lets two come and go.

@@ -15,6 +15,7 @@ import (
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
+	"github.com/netloom/netloom/test/seeds"
 	"github.com/netloom/netloom/translator"
 	"github.com/netloom/netloom/translator/sdwan"
 )
@@ -329,7 +330,7 @@ func TestDeviceIntentsInAnyOrder(t *testing.T) {
 	}
 	whole := scratch(objects)
 	require.Contains(t, whole, "192.0.2.33")
-	for seed := range uint64(40) {
+	seeds.Each(t, "sdwan", func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		tr := translator.New(options)
 		present := map[int]bool{}
@@ -364,7 +365,7 @@ func TestDeviceIntentsInAnyOrder(t *testing.T) {
 		require.Empty(t, text(tr), "seed %d", seed)
 		require.Empty(t, tr.Hosts())
 		require.True(t, translator.Empty(tr), "seed %d: something is left over", seed)
-	}
+	})
 }
 
 func remove(tr *translator.Translator, object any) {

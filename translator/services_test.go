@@ -17,6 +17,7 @@ import (
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/test/policygen"
+	"github.com/netloom/netloom/test/seeds"
 	"github.com/netloom/netloom/translator"
 	"github.com/netloom/netloom/translator/service"
 )
@@ -278,10 +279,8 @@ func TestServiceProblemsGo(t *testing.T) {
 
 // TestServicesInAnyOrder puts the objects of a crowded cluster in random orders, with snapshots in between.
 func TestServicesInAnyOrder(t *testing.T) {
-	seed := *seedFlag
-	t.Logf("repeat with -translator.seed=%d", seed)
-	for i := range uint64(10) {
-		c := policygen.Generate(seed+i, policygen.Size{Services: 20, Nodes: 3})
+	seeds.Each(t, "services", func(t *testing.T, seed uint64) {
+		c := policygen.Generate(seed, policygen.Size{Services: 20, Nodes: 3})
 		var objects []any
 		for _, o := range c.Services {
 			objects = append(objects, o)
@@ -292,7 +291,7 @@ func TestServicesInAnyOrder(t *testing.T) {
 		for _, o := range c.Nodes {
 			objects = append(objects, o)
 		}
-		rng := policygen.NewRand(seed + i)
+		rng := policygen.NewRand(seed)
 		var want []string
 		for round := range 10 {
 			tr := translator.New(translator.Options{})
@@ -309,10 +308,10 @@ func TestServicesInAnyOrder(t *testing.T) {
 			if round == 0 {
 				want = got
 			}
-			require.Equal(t, want, got, "seed %d round %d", seed+i, round)
+			require.Equal(t, want, got, "seed %d round %d", seed, round)
 			shuffle(rng, objects)
 		}
-	}
+	})
 }
 
 func shuffle[T any](rng *rand.Rand, list []T) {
