@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/netloom/netloom/test/seeds"
 )
 
 // behind reads backends such as "1@n1 for=n1,n2 in=a draining": the last byte of its address, its node, the nodes and
@@ -137,38 +139,40 @@ func TestPerNode(t *testing.T) {
 // TestChoicesOfRandomFrontends checks what must be true of every frontend: choices are some of the backends in their
 // order, ready ones or draining ones and never both, and they depend on the node only where PerNode says so.
 func TestChoicesOfRandomFrontends(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 2))
-	some := func(names ...string) []string {
-		return slices.DeleteFunc(names, func(string) bool { return rng.IntN(2) == 0 })
-	}
-	nodes := []*Node{nil, {Name: "n1", Zone: "a"}, {Name: "n2", Zone: "b"}, {Name: "n3"}}
-	for range 5000 {
-		f := Frontend{Locality: Locality(rng.IntN(4)), Node: "n1"}
-		for i := range rng.IntN(5) {
-			b := Backend{Addr: netip.AddrFrom4([4]byte{10, 0, 0, byte(i)}), Draining: rng.IntN(3) == 0}
-			b.Node = []string{"", "n1", "n2"}[rng.IntN(3)]
-			if rng.IntN(2) == 0 {
-				b.ForNodes, b.ForZones = some("n1", "n2"), some("a", "b")
-			}
-			f.Backends = append(f.Backends, b)
+	seeds.Each(t, "choices", func(t *testing.T, seed uint64) {
+		rng := rand.New(rand.NewPCG(seed, 2))
+		some := func(names ...string) []string {
+			return slices.DeleteFunc(names, func(string) bool { return rng.IntN(2) == 0 })
 		}
-		for _, inside := range []bool{true, false} {
-			seen := map[string]bool{}
-			for _, n := range nodes {
-				got := f.Choose(n, inside)
-				seen[numbers(got)] = true
-				at := 0
-				for _, b := range got {
-					at += slices.IndexFunc(f.Backends[at:], func(o Backend) bool { return o.Addr == b.Addr }) + 1
-					require.Equal(t, got[0].Draining, b.Draining, "%+v", f)
-					require.Equal(t, b, f.Backends[at-1])
+		nodes := []*Node{nil, {Name: "n1", Zone: "a"}, {Name: "n2", Zone: "b"}, {Name: "n3"}}
+		for range 5000 {
+			f := Frontend{Locality: Locality(rng.IntN(4)), Node: "n1"}
+			for i := range rng.IntN(5) {
+				b := Backend{Addr: netip.AddrFrom4([4]byte{10, 0, 0, byte(i)}), Draining: rng.IntN(3) == 0}
+				b.Node = []string{"", "n1", "n2"}[rng.IntN(3)]
+				if rng.IntN(2) == 0 {
+					b.ForNodes, b.ForZones = some("n1", "n2"), some("a", "b")
+				}
+				f.Backends = append(f.Backends, b)
+			}
+			for _, inside := range []bool{true, false} {
+				seen := map[string]bool{}
+				for _, n := range nodes {
+					got := f.Choose(n, inside)
+					seen[numbers(got)] = true
+					at := 0
+					for _, b := range got {
+						at += slices.IndexFunc(f.Backends[at:], func(o Backend) bool { return o.Addr == b.Addr }) + 1
+						require.Equal(t, got[0].Draining, b.Draining, "%+v", f)
+						require.Equal(t, b, f.Backends[at-1])
+					}
+				}
+				if !f.PerNode(inside) {
+					require.Len(t, seen, 1, "%+v", f)
 				}
 			}
-			if !f.PerNode(inside) {
-				require.Len(t, seen, 1, "%+v", f)
-			}
 		}
-	}
+	})
 }
 
 func TestLoadBalancerSpelling(t *testing.T) {

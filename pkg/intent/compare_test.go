@@ -11,16 +11,16 @@ import (
 	"github.com/netloom/netloom/backends/backendtest"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
+	"github.com/netloom/netloom/test/seeds"
 )
 
 // TestChangesFromAForgottenSnapshot compares random snapshots that are far apart, after the newer one has forgotten the older.
 func TestChangesFromAForgottenSnapshot(t *testing.T) {
-	t.Logf("repeat with -intent.seed=%d", *loweringSeed)
 	heavy := make([]intent.Endpoint, 200_000)
-	for i := range uint64(50) {
+	seeds.Each(t, "forgotten", func(t *testing.T, seed uint64) {
 		history := []*intent.Snapshot{intent.NewSnapshot()}
 		s := history[0]
-		for _, state := range backendtest.History(*loweringSeed+i, 8) {
+		for _, state := range backendtest.History(seed, 8) {
 			s = backendtest.Advance(s, state)
 			history = append(history, s)
 		}
@@ -30,11 +30,11 @@ func TestChangesFromAForgottenSnapshot(t *testing.T) {
 				require.False(t, remembered)
 			}
 			changes := forgetful.ChangesFrom(was)
-			requireExplained(t, fmt.Sprintf("seed %d from %d", *loweringSeed+i, was.Revision()), was, forgetful, changes)
+			requireExplained(t, fmt.Sprintf("seed %d from %d", seed, was.Revision()), was, forgetful, changes)
 			require.Len(t, changes, 1)
 			requireNet(t, was, forgetful, &changes[0])
 		}
-	}
+	})
 }
 
 // forget returns a successor of s with the same content that does not remember what led to s, because of heavy changes.

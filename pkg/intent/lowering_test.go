@@ -1,7 +1,6 @@
 package intent_test
 
 import (
-	"flag"
 	"fmt"
 	"maps"
 	"net/netip"
@@ -14,22 +13,20 @@ import (
 	"github.com/netloom/netloom/backends/backendtest"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
+	"github.com/netloom/netloom/test/seeds"
 )
-
-var loweringSeed = flag.Uint64("intent.seed", 1, "seed of the random policies that are lowered")
 
 // TestLoweringKeepsVerdicts compares random snapshots with their lowered form while they change: the verdicts are equal, nothing
 // passes, changes explain every difference, and a form that follows changes equals one made from scratch.
 func TestLoweringKeepsVerdicts(t *testing.T) {
-	t.Logf("repeat with -intent.seed=%d", *loweringSeed)
 	raised := 0
-	for i := range uint64(100) {
+	seeds.Each(t, "lowering", func(t *testing.T, seed uint64) {
 		l := intent.NewLowering(intent.MaxRaised)
 		s := intent.NewSnapshot()
 		before := l.Next(s)
-		for step, state := range backendtest.History(*loweringSeed+i, 10) {
+		for step, state := range backendtest.History(seed, 10) {
 			s = backendtest.Advance(s, state)
-			when := fmt.Sprintf("seed %d step %d", *loweringSeed+i, step)
+			when := fmt.Sprintf("seed %d step %d", seed, step)
 			low := l.Next(s)
 			require.Equal(t, s.Revision(), low.Revision())
 			require.Empty(t, l.Overflows())
@@ -48,8 +45,10 @@ func TestLoweringKeepsVerdicts(t *testing.T) {
 			requireExplained(t, when, before, low, low.ChangesFrom(before))
 			before = low
 		}
+	})
+	if len(seeds.Of(t, "lowering")) >= 100 {
+		require.Greater(t, raised, 100, "too few of the snapshots pass anything")
 	}
-	require.Greater(t, raised, 100, "too few of the snapshots pass anything")
 }
 
 // TestLoweringFollowsNames lowers a rule that passes what pods have, or an address block, to one for a DNS name, whose answer then

@@ -59,7 +59,8 @@ func FuzzMergePorts(f *testing.F) {
 				require.Equal(t, before.Has(r.Protocol, p), after.Has(r.Protocol, p), "%v %d", r.Protocol, p)
 			}
 		}
-		rand.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+		rng := rand.New(rand.NewPCG(uint64(len(data)), 1))
+		rng.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 		require.Equal(t, merged, MergePorts(list), "the order shows")
 	})
 }

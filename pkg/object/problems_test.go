@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/netloom/netloom/pkg/object"
+	"github.com/netloom/netloom/test/seeds"
 )
 
 func problem(name, message string) object.Problem {
@@ -46,37 +47,39 @@ func TestProblemsAreTheSameListUntilOneChanges(t *testing.T) {
 
 // TestProblemsAgreeWithASort sets problems at random and compares with what sorting all of them gives.
 func TestProblemsAgreeWithASort(t *testing.T) {
-	random := rand.New(rand.NewPCG(1, 2))
-	var p object.Problems
-	want, last := map[object.Ref][]object.Problem{}, []object.Problem(nil)
-	for range 500 {
-		for range random.IntN(4) {
-			ref := object.Ref{Kind: "Pod", Name: fmt.Sprint(random.IntN(20))}
-			var list []object.Problem
-			for range random.IntN(3) {
-				list = append(list, problem(ref.Name, fmt.Sprint(random.IntN(2))))
+	seeds.Each(t, "problems", func(t *testing.T, seed uint64) {
+		random := rand.New(rand.NewPCG(seed, 2))
+		var p object.Problems
+		want, last := map[object.Ref][]object.Problem{}, []object.Problem(nil)
+		for range 500 {
+			for range random.IntN(4) {
+				ref := object.Ref{Kind: "Pod", Name: fmt.Sprint(random.IntN(20))}
+				var list []object.Problem
+				for range random.IntN(3) {
+					list = append(list, problem(ref.Name, fmt.Sprint(random.IntN(2))))
+				}
+				p.Set(ref, list)
+				want[ref] = list
 			}
-			p.Set(ref, list)
-			want[ref] = list
+			sorted := slices.SortedFunc(slices.Values(slices.Concat(slices.Collect(maps.Values(want))...)), object.Problem.Compare)
+			all := p.All()
+			require.Len(t, all, len(sorted))
+			require.True(t, slices.Equal(sorted, all))
+			replayed := map[object.Problem]bool{}
+			for _, one := range last {
+				replayed[one] = true
+			}
+			object.DiffProblems(last, all, func(one object.Problem, isNew bool) {
+				require.Equal(t, !isNew, replayed[one])
+				replayed[one] = isNew
+			})
+			for one, there := range replayed {
+				require.Equal(t, there, slices.Contains(all, one))
+			}
+			other := slices.Clone(last)
+			merged := slices.SortedFunc(slices.Values(slices.Concat(other, all)), object.Problem.Compare)
+			require.True(t, slices.Equal(merged, object.MergeProblems(other, all)))
+			last = all
 		}
-		sorted := slices.SortedFunc(slices.Values(slices.Concat(slices.Collect(maps.Values(want))...)), object.Problem.Compare)
-		all := p.All()
-		require.Len(t, all, len(sorted))
-		require.True(t, slices.Equal(sorted, all))
-		replayed := map[object.Problem]bool{}
-		for _, one := range last {
-			replayed[one] = true
-		}
-		object.DiffProblems(last, all, func(one object.Problem, isNew bool) {
-			require.Equal(t, !isNew, replayed[one])
-			replayed[one] = isNew
-		})
-		for one, there := range replayed {
-			require.Equal(t, there, slices.Contains(all, one))
-		}
-		other := slices.Clone(last)
-		merged := slices.SortedFunc(slices.Values(slices.Concat(other, all)), object.Problem.Compare)
-		require.True(t, slices.Equal(merged, object.MergeProblems(other, all)))
-		last = all
-	}
+	})
 }

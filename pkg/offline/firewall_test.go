@@ -14,6 +14,7 @@ import (
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/offline"
+	"github.com/netloom/netloom/test/seeds"
 	"github.com/netloom/netloom/translator"
 )
 
@@ -54,7 +55,7 @@ spec: {podSelector: {}, policyTypes: [Egress], egress: [{ports: [{port: 80}, {po
 `
 	blocks := []string{"0.0.0.0/0", "203.0.113.0/24", "203.0.113.128/25", "198.51.100.7/32", "10.0.0.0/8"}
 	outside := []string{"203.0.113.1", "203.0.113.200", "198.51.100.7", "192.0.2.1", "10.9.9.9"}
-	for seed := range uint64(60) {
+	seeds.Each(t, "firewalls", func(t *testing.T, seed uint64) {
 		random := rand.New(rand.NewPCG(seed, 0))
 		var rules []firewallRule
 		var text strings.Builder
@@ -99,5 +100,5 @@ spec: {podSelector: {}, policyTypes: [Egress], egress: [{ports: [{port: 80}, {po
 		require.NoError(t, err)
 		require.Equal(t, 1, unasked.Snapshot.PolicyCount(), "it is not written to a target")
 		require.NotEmpty(t, unasked.Doubts())
-	}
+	})
 }

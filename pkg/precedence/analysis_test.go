@@ -1,7 +1,6 @@
 package precedence_test
 
 import (
-	"flag"
 	"fmt"
 	"net/netip"
 	"strings"
@@ -13,9 +12,8 @@ import (
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/precedence"
+	"github.com/netloom/netloom/test/seeds"
 )
-
-var seedFlag = flag.Uint64("precedence.seed", 1, "seed of the random policies")
 
 // shop is a snapshot with some policies. Sets are web (two pods), all (four pods), db (one), none (no pod), lan (10.0.0.0/8), low
 // and high (its halves).
@@ -169,12 +167,11 @@ func TestNetworkPoliciesAreOverridden(t *testing.T) {
 
 // TestCoveredRulesNeverDecide evaluates every probe of random worlds: a rule that is reported as covered decides none.
 func TestCoveredRulesNeverDecide(t *testing.T) {
-	t.Logf("repeat with -precedence.seed=%d", *seedFlag)
 	reported := map[precedence.Kind]int{}
-	for i := range uint64(250) {
+	seeds.Each(t, "precedence", func(t *testing.T, seed uint64) {
 		s := intent.NewSnapshot()
 		var state *backendtest.State
-		for _, state = range backendtest.History(*seedFlag+i, 14) {
+		for _, state = range backendtest.History(seed, 14) {
 			s = backendtest.Advance(s, state)
 		}
 		used := map[string]bool{} // policies and rules that decide or pass something
@@ -196,16 +193,18 @@ func TestCoveredRulesNeverDecide(t *testing.T) {
 				reported[f.Kind]++
 				switch f.Kind {
 				case precedence.Covered:
-					require.False(t, used[string(f.Policy)+" "+f.Path], "seed %d: %s: %s", *seedFlag+i, f.Policy, f.Message(s))
+					require.False(t, used[string(f.Policy)+" "+f.Path], "seed %d: %s: %s", seed, f.Policy, f.Message(s))
 				case precedence.Overridden:
-					require.False(t, used[string(f.Policy)], "seed %d: %s: %s", *seedFlag+i, f.Policy, f.Message(s))
+					require.False(t, used[string(f.Policy)], "seed %d: %s: %s", seed, f.Policy, f.Message(s))
 				case precedence.Contradiction:
 				}
 			}
 		}
-	}
-	for _, kind := range []precedence.Kind{precedence.Covered, precedence.Overridden} {
-		require.Greater(t, reported[kind], 5, "%s: %v", kind, reported)
+	})
+	if len(seeds.Of(t, "precedence")) >= 250 {
+		for _, kind := range []precedence.Kind{precedence.Covered, precedence.Overridden} {
+			require.Greater(t, reported[kind], 5, "%s: %v", kind, reported)
+		}
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/query"
 	"github.com/netloom/netloom/test/policygen"
+	"github.com/netloom/netloom/test/seeds"
 )
 
 func explain(t testing.TB, inv *query.Inventory, text string) query.Explanation {
@@ -139,7 +140,7 @@ func TestExplainInfersTheKind(t *testing.T) {
 // TestReachIsWhatEvaluateSays compares the sides of every pod of random clusters with the verdict on each connection.
 func TestReachIsWhatEvaluateSays(t *testing.T) {
 	numbers := []uint16{1, 53, 79, 80, 81, 443, 8000, 8080, 9000, 65535}
-	for seed := range uint64(8) {
+	seeds.Each(t, "reaches", func(t *testing.T, seed uint64) {
 		cluster := policygen.Generate(seed, policygen.Size{Odd: seed%3 == 0})
 		state := stateOf(t, policygen.Objects(cluster))
 		inv := query.NewInventory(state)
@@ -175,7 +176,7 @@ func TestReachIsWhatEvaluateSays(t *testing.T) {
 				}
 			}
 		}
-	}
+	})
 }
 
 // firsts are the first IPv4 and the first IPv6 address.

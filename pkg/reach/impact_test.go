@@ -13,6 +13,7 @@ import (
 	"github.com/netloom/netloom/test/growth"
 	"github.com/netloom/netloom/test/oracle"
 	"github.com/netloom/netloom/test/policygen"
+	"github.com/netloom/netloom/test/seeds"
 )
 
 // cloneOf is a cluster that can be changed without changing c; objects are replaced, never written to.
@@ -51,7 +52,7 @@ func pairByPair(before, after *intent.Snapshot, places []reach.Place) map[pair]d
 // TestImpactComparesEveryPair makes several changes at once, of pods, namespaces and policies of every kind.
 func TestImpactComparesEveryPair(t *testing.T) {
 	found := 0
-	for seed := range uint64(30) {
+	seeds.Each(t, "impact", func(t *testing.T, seed uint64) {
 		before := policygen.Generate(seed, policygen.Size{Cluster: int(seed%2) * 8})
 		after := cloneOf(before)
 		for rng := policygen.NewRand(seed); rng.IntN(4) > 0; {
@@ -73,8 +74,10 @@ func TestImpactComparesEveryPair(t *testing.T) {
 		}
 		require.Equal(t, pairByPair(was, is, places), got, "seed %d", seed)
 		found += len(got)
+	})
+	if len(seeds.Of(t, "impact")) >= 30 {
+		require.Greater(t, found, 1000, "few changes have an effect: the test shows little")
 	}
-	require.Greater(t, found, 1000, "few changes have an effect: the test shows little")
 }
 
 // TestImpactOfOnePolicyIsNearlyLinear adds a policy that isolates a namespace: it concerns every pod of it, with all others.

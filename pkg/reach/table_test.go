@@ -12,10 +12,11 @@ import (
 	"github.com/netloom/netloom/pkg/reach"
 	"github.com/netloom/netloom/test/oracle"
 	"github.com/netloom/netloom/test/policygen"
+	"github.com/netloom/netloom/test/seeds"
 )
 
 func TestTablesMatchTrafficOfPairs(t *testing.T) {
-	for seed := range uint64(25) {
+	seeds.Each(t, "tables", func(t *testing.T, seed uint64) {
 		c := policygen.Generate(seed, policygen.Size{})
 		s := translate(t, c)
 		classes := reach.Classify(placesOf(c, s), s)
@@ -35,7 +36,7 @@ func TestTablesMatchTrafficOfPairs(t *testing.T) {
 					from[i].Places[0], to[j].Places[0], table.Kind(kind), want)
 			}
 		}
-	}
+	})
 }
 
 // TestSetsOfEqualBlocksAreAllFound gives two rules the same block beside different pods.

@@ -1,7 +1,6 @@
 package crds_test
 
 import (
-	"flag"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -15,9 +14,8 @@ import (
 
 	"github.com/netloom/netloom/pkg/crdschema"
 	"github.com/netloom/netloom/test/crds"
+	"github.com/netloom/netloom/test/seeds"
 )
-
-var seed = flag.Uint64("seed", 1, "what made-up objects are made from")
 
 // definitions are the CRDs as netloom itself reads them.
 func definitions(t *testing.T) map[string]*crdschema.Definition {
@@ -78,50 +76,51 @@ func TestNetloomMatchesAServer(t *testing.T) {
 
 // TestNetloomMatchesAServerOnAnything does so for samples with random fields.
 func TestNetloomMatchesAServerOnAnything(t *testing.T) {
-	t.Logf("-seed %d", *seed)
-	random := rand.New(rand.NewPCG(*seed, 0))
-	server, ours := loadAll(t), definitions(t)
-	files, err := filepath.Glob(samples + "/*.yaml")
-	require.NoError(t, err)
-	values := []any{
-		"", "a", "A_b", "10.0.0.1", "10.0.0.1/33", "!10.0.0.0/8", "80", "65536", "0x10/0xff", "#default", "#source", "DNAT", "SNAT",
-		"MARK", "Hub", "Device", "psk", "pubkey", "icmp", "1", "x\ny", "VTI-based", "aes256", strings.Repeat("a", 300), "é",
-		int64(0), int64(7), int64(100000), 1.5, true,
-		[]any{},
-		[]any{"a", "a"},
-		[]any{int64(1)},
-		map[string]any{},
-		map[string]any{"name": "a"},
-		map[string]any{"name": "A"},
-		nil,
-	}
-	for range 1000 {
-		o := sample(t, strings.TrimSuffix(filepath.Base(files[random.IntN(len(files))]), ".yaml"))
-		kind, _ := o["kind"].(string)
-		spec, _ := o["spec"].(map[string]any)
-		if spec == nil {
-			continue
+	seeds.Each(t, "crds", func(t *testing.T, seed uint64) {
+		random := rand.New(rand.NewPCG(seed, 0))
+		server, ours := loadAll(t), definitions(t)
+		files, err := filepath.Glob(samples + "/*.yaml")
+		require.NoError(t, err)
+		values := []any{
+			"", "a", "A_b", "10.0.0.1", "10.0.0.1/33", "!10.0.0.0/8", "80", "65536", "0x10/0xff", "#default", "#source", "DNAT", "SNAT",
+			"MARK", "Hub", "Device", "psk", "pubkey", "icmp", "1", "x\ny", "VTI-based", "aes256", strings.Repeat("a", 300), "é",
+			int64(0), int64(7), int64(100000), 1.5, true,
+			[]any{},
+			[]any{"a", "a"},
+			[]any{int64(1)},
+			map[string]any{},
+			map[string]any{"name": "a"},
+			map[string]any{"name": "A"},
+			nil,
 		}
-		known := server[kind].Text.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"].Properties
-		var names []string
-		for name := range known {
-			names = append(names, name)
-		}
-		slices.Sort(names)
-		for range 1 + random.IntN(3) {
-			if len(names) == 0 {
-				break
-			}
-			name := names[random.IntN(len(names))]
-			value := runtime.DeepCopyJSONValue(values[random.IntN(len(values))])
-			if list, ok := spec[name].([]any); ok && len(list) > 0 && random.IntN(2) == 0 {
-				mutateItem(random, list, value)
+		for range 1000 {
+			o := sample(t, strings.TrimSuffix(filepath.Base(files[random.IntN(len(files))]), ".yaml"))
+			kind, _ := o["kind"].(string)
+			spec, _ := o["spec"].(map[string]any)
+			if spec == nil {
 				continue
 			}
-			spec[name] = value
+			known := server[kind].Text.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"].Properties
+			var names []string
+			for name := range known {
+				names = append(names, name)
+			}
+			slices.Sort(names)
+			for range 1 + random.IntN(3) {
+				if len(names) == 0 {
+					break
+				}
+				name := names[random.IntN(len(names))]
+				value := runtime.DeepCopyJSONValue(values[random.IntN(len(values))])
+				if list, ok := spec[name].([]any); ok && len(list) > 0 && random.IntN(2) == 0 {
+					mutateItem(random, list, value)
+					continue
+				}
+				spec[name] = value
+			}
+			requireAgreement(t, server, ours, o)
 		}
-		requireAgreement(t, server, ours, o)
-	}
+	})
 }
 
 // mutateItem puts a value into an item of a list, or in its place.

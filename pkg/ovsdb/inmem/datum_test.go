@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/netloom/netloom/test/seeds"
 )
 
 // addresses is a set of n strings.
@@ -20,46 +22,48 @@ func addresses(n int) datum {
 
 // TestDifference applies what is reported of a change to the old value, as a client does: in both directions.
 func TestDifference(t *testing.T) {
-	chance := rand.New(rand.NewPCG(1, 2))
-	for range 200 {
-		old, now := datum{}, datum{}
-		isMap := chance.IntN(2) == 0
-		for i := range 20 {
-			for _, d := range []*datum{&old, &now} {
-				if chance.IntN(3) == 0 {
+	seeds.Each(t, "datum", func(t *testing.T, seed uint64) {
+		chance := rand.New(rand.NewPCG(seed, 2))
+		for range 200 {
+			old, now := datum{}, datum{}
+			isMap := chance.IntN(2) == 0
+			for i := range 20 {
+				for _, d := range []*datum{&old, &now} {
+					if chance.IntN(3) == 0 {
+						continue
+					}
+					d.keys = append(d.keys, fmt.Sprintf("k%02d", i))
+					if isMap {
+						d.vals = append(d.vals, fmt.Sprint(chance.IntN(2)))
+					}
+				}
+			}
+			value := func(d datum, i int) any {
+				if isMap {
+					return d.vals[i]
+				}
+				return nil
+			}
+			applied := map[any]any{}
+			for i, k := range old.keys {
+				applied[k] = value(old, i)
+			}
+			reported := old.difference(now)
+			require.True(t, slices.IsSortedFunc(reported.keys, compareAtoms))
+			for i, k := range reported.keys {
+				if was, ok := applied[k]; ok && was == value(reported, i) {
+					delete(applied, k)
 					continue
 				}
-				d.keys = append(d.keys, fmt.Sprintf("k%02d", i))
-				if isMap {
-					d.vals = append(d.vals, fmt.Sprint(chance.IntN(2)))
-				}
+				applied[k] = value(reported, i)
 			}
-		}
-		value := func(d datum, i int) any {
-			if isMap {
-				return d.vals[i]
+			want := map[any]any{}
+			for i, k := range now.keys {
+				want[k] = value(now, i)
 			}
-			return nil
+			require.Equal(t, want, applied, "from %v to %v", old, now)
 		}
-		applied := map[any]any{}
-		for i, k := range old.keys {
-			applied[k] = value(old, i)
-		}
-		reported := old.difference(now)
-		require.True(t, slices.IsSortedFunc(reported.keys, compareAtoms))
-		for i, k := range reported.keys {
-			if was, ok := applied[k]; ok && was == value(reported, i) {
-				delete(applied, k)
-				continue
-			}
-			applied[k] = value(reported, i)
-		}
-		want := map[any]any{}
-		for i, k := range now.keys {
-			want[k] = value(now, i)
-		}
-		require.Equal(t, want, applied, "from %v to %v", old, now)
-	}
+	})
 }
 
 // BenchmarkDifference is a change of one element of a large set.

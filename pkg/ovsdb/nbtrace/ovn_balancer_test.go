@@ -15,48 +15,49 @@ import (
 
 	"github.com/netloom/netloom/pkg/ovsdb/nbtrace"
 	"github.com/netloom/netloom/test/e2e/ovnlab"
+	"github.com/netloom/netloom/test/seeds"
 )
 
 // TestLoadBalancingMatchesOVN compares the results for packets to VIPs with those of a real OVN, under random ACLs that
 // know VIPs and backends. Every VIP has one backend at most, as ovn-trace chooses one by chance. It knows neither the
 // source of a packet that comes back to its sender nor templates: those are not compared.
 func TestLoadBalancingMatchesOVN(t *testing.T) {
-	s := *seed
-	t.Logf("-seed=%d", s)
-	rng := rand.New(rand.NewPCG(s, 2))
-	network, ports := crossing(t)
-	lab := ovnlab.Start(t)
-	lab.Install(network)
-	lab.NBCtl("set", "Logical_Router", "lr", "options:chassis=ch0") // else it does no load balancing
-	lab.NBCtl("pg-add", "all", "a", "b", "c", "d")
-	outcomes := map[string]int{}
-	for range 6 {
-		r := nbtrace.Rows{
-			Switches:   []nbtrace.Switch{{Name: "ls0", Ports: []string{"a", "b"}}, {Name: "ls1", Ports: []string{"c", "d"}}},
-			Routers:    []nbtrace.Router{{Name: "lr"}},
-			PortGroups: []nbtrace.PortGroup{{Name: "all", Ports: []string{"a", "b", "c", "d"}}},
-		}
-		for _, p := range ports {
-			r.Ports = append(r.Ports, nbtrace.Port{Name: p.Name, Addresses: []string{fmt.Sprint(p.Addrs[0], " ", p.Addrs[1])}})
-		}
-		randomBalancers(rng, &r, ports)
-		randomBalancedACLs(rng, &r)
-		installBalancing(lab, r)
-		tracer, err := nbtrace.New(r)
-		require.NoError(t, err)
-		for range 50 {
-			f, p := randomBalancedFlow(rng, r, ports)
-			got := tracer.Trace(p)
-			if b := got.Balanced; b != nil && len(b.Backends) > 0 && b.Backends[0].Addr.Addr() == p.Src {
-				continue
+	seeds.Each(t, "nbtrace", func(t *testing.T, seed uint64) {
+		rng := rand.New(rand.NewPCG(seed, 2))
+		network, ports := crossing(t)
+		lab := ovnlab.Start(t)
+		lab.Install(network)
+		lab.NBCtl("set", "Logical_Router", "lr", "options:chassis=ch0") // else it does no load balancing
+		lab.NBCtl("pg-add", "all", "a", "b", "c", "d")
+		outcomes := map[string]int{}
+		for range 6 {
+			r := nbtrace.Rows{
+				Switches:   []nbtrace.Switch{{Name: "ls0", Ports: []string{"a", "b"}}, {Name: "ls1", Ports: []string{"c", "d"}}},
+				Routers:    []nbtrace.Router{{Name: "lr"}},
+				PortGroups: []nbtrace.PortGroup{{Name: "all", Ports: []string{"a", "b", "c", "d"}}},
 			}
-			want := traceBalanced(t, lab, f, p)
-			outcomes[want]++
-			require.Equal(t, want, becomes(got), "%+v: %+v", p, got)
+			for _, p := range ports {
+				r.Ports = append(r.Ports, nbtrace.Port{Name: p.Name, Addresses: []string{fmt.Sprint(p.Addrs[0], " ", p.Addrs[1])}})
+			}
+			randomBalancers(rng, &r, ports)
+			randomBalancedACLs(rng, &r)
+			installBalancing(lab, r)
+			tracer, err := nbtrace.New(r)
+			require.NoError(t, err)
+			for range 50 {
+				f, p := randomBalancedFlow(rng, r, ports)
+				got := tracer.Trace(p)
+				if b := got.Balanced; b != nil && len(b.Backends) > 0 && b.Backends[0].Addr.Addr() == p.Src {
+					continue
+				}
+				want := traceBalanced(t, lab, f, p)
+				outcomes[want]++
+				require.Equal(t, want, becomes(got), "%+v: %+v", p, got)
+			}
 		}
-	}
-	t.Logf("%v", outcomes)
-	require.GreaterOrEqual(t, len(outcomes), 6, "%v", outcomes)
+		t.Logf("%v", outcomes)
+		require.GreaterOrEqual(t, len(outcomes), 6, "%v", outcomes)
+	})
 }
 
 // becomes formats a result as traceBalanced does.

@@ -3,7 +3,6 @@
 package nbtrace_test
 
 import (
-	"flag"
 	"fmt"
 	"math/rand/v2"
 	"net/netip"
@@ -15,78 +14,77 @@ import (
 
 	"github.com/netloom/netloom/pkg/ovsdb/nbtrace"
 	"github.com/netloom/netloom/test/e2e/ovnlab"
+	"github.com/netloom/netloom/test/seeds"
 )
-
-var seed = flag.Uint64("seed", 1, "seed of the random ACLs and load balancers")
 
 // TestMatchesOVN compares verdicts on random ACLs with those of a real OVN.
 func TestMatchesOVN(t *testing.T) {
-	s := *seed
-	t.Logf("-seed=%d", s)
-	rng := rand.New(rand.NewPCG(s, 1))
-	network, ports := crossing(t)
-	lab := ovnlab.Start(t)
-	lab.Install(network)
-	r := nbtrace.Rows{
-		Switches:   []nbtrace.Switch{{Name: "ls0", Ports: []string{"a", "b"}}, {Name: "ls1", Ports: []string{"c", "d"}}},
-		PortGroups: []nbtrace.PortGroup{{Name: "p1", Ports: []string{"a", "c"}}, {Name: "p2", Ports: []string{"b", "c"}}, {Name: "p3", Ports: []string{"d"}}},
-		AddressSets: []nbtrace.AddressSet{
-			{Name: "empty"},
-			{Name: "four", Addresses: []string{"10.0.1.1", "10.0.2.0/24", "198.51.100.0/25"}},
-			{Name: "six", Addresses: []string{"fd00:1::1", "fd00:2::/64"}},
-		},
-	}
-	for _, g := range r.PortGroups {
-		lab.NBCtl(append([]string{"pg-add", g.Name}, g.Ports...)...)
-	}
-	for _, set := range r.AddressSets {
-		lab.NBCtl("create", "Address_Set", "name="+set.Name, `addresses=["`+strings.Join(set.Addresses, `","`)+`"]`)
-	}
-	lab.NBCtl("clear", "Address_Set", "empty", "addresses")
-	var denied, total int
-	for round := range 12 {
-		r.ACLs = nil
-		args := []string{}
-		for i := range r.PortGroups {
-			args = append(args, "--", "--type=port-group", "acl-del", r.PortGroups[i].Name)
-			r.PortGroups[i].ACLs = nil
+	seeds.Each(t, "nbtrace", func(t *testing.T, seed uint64) {
+		rng := rand.New(rand.NewPCG(seed, 1))
+		network, ports := crossing(t)
+		lab := ovnlab.Start(t)
+		lab.Install(network)
+		r := nbtrace.Rows{
+			Switches:   []nbtrace.Switch{{Name: "ls0", Ports: []string{"a", "b"}}, {Name: "ls1", Ports: []string{"c", "d"}}},
+			PortGroups: []nbtrace.PortGroup{{Name: "p1", Ports: []string{"a", "c"}}, {Name: "p2", Ports: []string{"b", "c"}}, {Name: "p3", Ports: []string{"d"}}},
+			AddressSets: []nbtrace.AddressSet{
+				{Name: "empty"},
+				{Name: "four", Addresses: []string{"10.0.1.1", "10.0.2.0/24", "198.51.100.0/25"}},
+				{Name: "six", Addresses: []string{"fd00:1::1", "fd00:2::/64"}},
+			},
 		}
-		for i := range 24 {
-			g := &r.PortGroups[rng.IntN(3)]
-			a := randomACL(rng, g.Name, i)
-			if i < 3 { // every switch tracks connections
-				g = &r.PortGroups[i]
-				a = nbtrace.ACL{UUID: fmt.Sprint(i), Direction: "to-lport", Priority: 0, Match: "outport == @" + g.Name + " && sctp.dst == 1", Action: "allow-related"}
-			}
-			r.ACLs, g.ACLs = append(r.ACLs, a), append(g.ACLs, a.UUID)
-			args = append(args, "--", "--type=port-group", "--may-exist")
-			if a.Options != nil {
-				args = append(args, "--apply-after-lb")
-			}
-			args = append(args, "acl-add", g.Name, a.Direction, fmt.Sprint(a.Priority), a.Match, a.Action)
+		for _, g := range r.PortGroups {
+			lab.NBCtl(append([]string{"pg-add", g.Name}, g.Ports...)...)
 		}
-		lab.NBCtl(args[1:]...)
-		lab.Sync()
-		tracer, err := nbtrace.New(r)
-		require.NoError(t, err)
-		ovn := lab.Tracer()
-		for range 80 {
-			f, p := randomFlow(rng, ports)
-			total++
-			got := tracer.Trace(p)
-			if !got.Allowed {
-				denied++
-			}
-			want := ovn.Verdict(f)
-			if (want == ovnlab.Allow) != got.Allowed {
-				t.Errorf("round %d: %s: OVN says %s, the tracer %+v\n%s", round, f, want, got, strings.Join(args, " "))
-			}
+		for _, set := range r.AddressSets {
+			lab.NBCtl("create", "Address_Set", "name="+set.Name, `addresses=["`+strings.Join(set.Addresses, `","`)+`"]`)
 		}
-		ovn.Close()
-	}
-	t.Logf("%d flows, %d denied", total, denied)
-	require.Greater(t, denied, total/10)
-	require.Less(t, denied, total*9/10)
+		lab.NBCtl("clear", "Address_Set", "empty", "addresses")
+		var denied, total int
+		for round := range 12 {
+			r.ACLs = nil
+			args := []string{}
+			for i := range r.PortGroups {
+				args = append(args, "--", "--type=port-group", "acl-del", r.PortGroups[i].Name)
+				r.PortGroups[i].ACLs = nil
+			}
+			for i := range 24 {
+				g := &r.PortGroups[rng.IntN(3)]
+				a := randomACL(rng, g.Name, i)
+				if i < 3 { // every switch tracks connections
+					g = &r.PortGroups[i]
+					a = nbtrace.ACL{UUID: fmt.Sprint(i), Direction: "to-lport", Priority: 0, Match: "outport == @" + g.Name + " && sctp.dst == 1", Action: "allow-related"}
+				}
+				r.ACLs, g.ACLs = append(r.ACLs, a), append(g.ACLs, a.UUID)
+				args = append(args, "--", "--type=port-group", "--may-exist")
+				if a.Options != nil {
+					args = append(args, "--apply-after-lb")
+				}
+				args = append(args, "acl-add", g.Name, a.Direction, fmt.Sprint(a.Priority), a.Match, a.Action)
+			}
+			lab.NBCtl(args[1:]...)
+			lab.Sync()
+			tracer, err := nbtrace.New(r)
+			require.NoError(t, err)
+			ovn := lab.Tracer()
+			for range 80 {
+				f, p := randomFlow(rng, ports)
+				total++
+				got := tracer.Trace(p)
+				if !got.Allowed {
+					denied++
+				}
+				want := ovn.Verdict(f)
+				if (want == ovnlab.Allow) != got.Allowed {
+					t.Errorf("round %d: %s: OVN says %s, the tracer %+v\n%s", round, f, want, got, strings.Join(args, " "))
+				}
+			}
+			ovn.Close()
+		}
+		t.Logf("%d flows, %d denied", total, denied)
+		require.Greater(t, denied, total/10)
+		require.Less(t, denied, total*9/10)
+	})
 }
 
 func crossing(t *testing.T) (*ovnlab.Network, []ovnlab.Port) {
