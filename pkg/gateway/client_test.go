@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	logtest "github.com/sirupsen/logrus/hooks/test"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/netloom/netloom/pkg/apis/proxy/v1alpha1"
 	"github.com/netloom/netloom/pkg/gateway"
+	"github.com/netloom/netloom/test/await"
 )
 
 // describe writes an object to the file of a directory.
@@ -57,6 +57,7 @@ func finish(ctx context.Context, c *gateway.Client, path string) error {
 }
 
 func TestOwnRequestsUseAllAPIServers(t *testing.T) {
+	t.Parallel()
 	ca, dir := newAuthority(t), t.TempDir()
 	a, b := newAPIServer(t, ca), newAPIServer(t, ca)
 	o := cluster("a.example", ca, a, b)
@@ -70,31 +71,32 @@ func TestOwnRequestsUseAllAPIServers(t *testing.T) {
 		_, err = io.Copy(io.Discard, response.Body)
 		return err == nil && response.Body.Close() == nil && response.StatusCode == http.StatusOK
 	}
-	require.Eventually(t, func() bool { return ok() && a.total() > 0 && b.total() > 0 }, 20*time.Second, time.Millisecond, "both take turns once both are ready")
+	await.True(t, func() bool { return ok() && a.total() > 0 && b.total() > 0 }, "both take turns once both are ready")
 	require.Equal(t, []string{"Bearer gateway"}, a.request().Header["Authorization"])
 
 	a.CloseClientConnections()
 	a.Close()
 	// What a server got before it died is not repeated.
-	require.Eventually(t, func() bool {
+	await.True(t, func() bool {
 		for range 10 {
 			if !ok() {
 				return false
 			}
 		}
 		return true
-	}, 20*time.Second, time.Millisecond, "then the other serves all")
+	}, "then the other serves all")
 
 	b.change(func() { b.token = "new" })
 	o = o.DeepCopy()
 	o.Spec.ClientConfig.BearerToken = "new"
 	describe(t, dir, o)
-	require.Eventually(t, ok, 20*time.Second, 10*time.Millisecond, "a new token is read from the file")
+	await.True(t, ok, "a new token is read from the file")
 	require.NoError(t, os.Remove(filepath.Join(dir, "cluster.json")))
 	require.True(t, ok(), "the last version stays in force")
 }
 
 func TestOwnRequestsAreLimited(t *testing.T) {
+	t.Parallel()
 	ca, dir := newAuthority(t), t.TempDir()
 	server := newAPIServer(t, ca)
 	o := cluster("a.example", ca, server)
@@ -119,6 +121,7 @@ func TestOwnRequestsAreLimited(t *testing.T) {
 }
 
 func TestAClientNeedsOneCluster(t *testing.T) {
+	t.Parallel()
 	ca, dir := newAuthority(t), t.TempDir()
 	log, _ := logtest.NewNullLogger()
 	_, err := gateway.NewClient(t.Context(), dir, log)
@@ -132,6 +135,7 @@ func TestAClientNeedsOneCluster(t *testing.T) {
 
 // TestOwnRequestsAreMeasured compares the metrics of a client with what it did, and the table in docs/gateway.md with its metrics.
 func TestOwnRequestsAreMeasured(t *testing.T) {
+	t.Parallel()
 	const path = "/api/v1/namespaces/shop/pods"
 	ca, dir := newAuthority(t), t.TempDir()
 	server, dead := newAPIServer(t, ca), newAPIServer(t, ca)
@@ -165,13 +169,13 @@ func TestOwnRequestsAreMeasured(t *testing.T) {
 	faulty := o.DeepCopy()
 	faulty.Spec.DispatchPolicies = nil
 	describe(t, dir, faulty)
-	require.Eventually(t, func() bool { return value("cluster_accepted") == 0 }, 20*time.Second, 10*time.Millisecond)
+	await.True(t, func() bool { return value("cluster_accepted") == 0 }, "the faulty object is refused")
 	require.NoError(t, finish(t.Context(), c, path), "the last version is in use")
 
 	dead.CloseClientConnections()
 	dead.Close()
 	describe(t, dir, cluster("a.example", ca, dead))
-	require.Eventually(t, func() bool { return value("endpoint_ready") == 0 && value("cluster_accepted") == 1 }, 20*time.Second, 10*time.Millisecond)
+	await.True(t, func() bool { return value("endpoint_ready") == 0 && value("cluster_accepted") == 1 }, "the object of a dead server is accepted")
 	require.Error(t, finish(t.Context(), c, path))
 	require.InDelta(t, 1, value("requests_total", "list", "error"), 0)
 	require.InDelta(t, 0, value("requests_in_flight"), 0)

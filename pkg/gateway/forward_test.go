@@ -8,15 +8,16 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/netloom/netloom/pkg/apis/proxy/v1alpha1"
+	"github.com/netloom/netloom/test/await"
 )
 
 // TestErrorsOfAPIServersAreForwarded has answers that clients act on.
 func TestErrorsOfAPIServersAreForwarded(t *testing.T) {
+	t.Parallel()
 	_, server, _, client, ask := answering(t)
 	for _, code := range []int{http.StatusGone, http.StatusTooManyRequests, http.StatusConflict, http.StatusInternalServerError, http.StatusGatewayTimeout} {
 		status := `{"kind":"Status","code":1,"message":"` + http.StatusText(code) + `"}`
@@ -50,6 +51,7 @@ func answering(t *testing.T) (*rig, *apiServer, *authority, *http.Client, func(*
 
 // TestAnAbortedWatchIsNoAnswer has an API server that dies within a watch: the client sees that, and no further text.
 func TestAnAbortedWatchIsNoAnswer(t *testing.T) {
+	t.Parallel()
 	r, server, ca, client, _ := answering(t)
 	server.change(func() {
 		server.objects = func(w http.ResponseWriter, r *http.Request) bool {
@@ -78,6 +80,7 @@ func TestAnAbortedWatchIsNoAnswer(t *testing.T) {
 
 // TestPlacesAreFreeAfterFailures ends requests in every way that is no orderly end.
 func TestPlacesAreFreeAfterFailures(t *testing.T) {
+	t.Parallel()
 	r, server, ca, client, ask := answering(t)
 	o := cluster("a.example", ca, server)
 	o.Spec.FlowControl.FlowControlSchemas = []v1alpha1.FlowControlSchema{{Name: "one", MaxRequestsInflight: &v1alpha1.MaxRequestsInflight{Max: 1}}}
@@ -103,7 +106,7 @@ func TestPlacesAreFreeAfterFailures(t *testing.T) {
 	})
 	free := func(after string) {
 		t.Helper()
-		require.Eventually(t, func() bool { return ask(client).code == 200 }, 10*time.Second, time.Millisecond, after)
+		await.True(t, func() bool { return ask(client).code == 200 }, "the place is free after %s", after)
 	}
 	require.Equal(t, 502, r.ask(client, http.MethodGet, pods+"?fails=at+once").code)
 	free("no answer")
@@ -129,6 +132,7 @@ func TestPlacesAreFreeAfterFailures(t *testing.T) {
 
 // TestAnUnreadStreamHoldsUpNobody has one client that does not read, on a connection to the API server that others share.
 func TestAnUnreadStreamHoldsUpNobody(t *testing.T) {
+	t.Parallel()
 	r, server, ca, client, ask := answering(t)
 	server.change(func() {
 		server.objects = func(w http.ResponseWriter, r *http.Request) bool {
@@ -156,6 +160,7 @@ func TestAnUnreadStreamHoldsUpNobody(t *testing.T) {
 
 // TestClustersComeAndGoUnderTraffic adds and removes a cluster while another one serves requests.
 func TestClustersComeAndGoUnderTraffic(t *testing.T) {
+	t.Parallel()
 	r, _, _, client, ask := answering(t)
 	ca := newAuthority(t)
 	other := newAPIServer(t, ca)

@@ -26,6 +26,7 @@ import (
 	"github.com/netloom/netloom/pkg/gateway/identity"
 	"github.com/netloom/netloom/pkg/gateway/registry"
 	"github.com/netloom/netloom/pkg/gateway/upstream"
+	"github.com/netloom/netloom/test/await"
 )
 
 // one is a rig with the cluster a.example of one API server, and a client with a certificate.
@@ -41,6 +42,7 @@ func one(t *testing.T, change func(o *gateway.Options)) (*rig, *apiServer, *auth
 const pods = "https://a.example/api/v1/namespaces/shop/pods"
 
 func TestARequestIsForwardedAsItsUser(t *testing.T) {
+	t.Parallel()
 	r, server, _, client := one(t, nil)
 	server.change(func() { server.users["good"] = "bob" })
 	got := r.ask(client, http.MethodGet, pods+"?limit=5&labelSelector=a%3Db", "Accept", "application/vnd.kubernetes.protobuf", "Accept-Encoding", "gzip", "Audit-Id", "my-id")
@@ -68,6 +70,7 @@ func TestARequestIsForwardedAsItsUser(t *testing.T) {
 }
 
 func TestClientsWithoutACredentialAreRefused(t *testing.T) {
+	t.Parallel()
 	r, server, _, _ := one(t, nil)
 	for name, got := range map[string]answer{
 		"nothing":                       r.ask(r.client("a.example"), http.MethodGet, pods),
@@ -83,12 +86,13 @@ func TestClientsWithoutACredentialAreRefused(t *testing.T) {
 	require.Zero(t, server.total())
 	server.CloseClientConnections()
 	server.Close()
-	require.Eventually(t, func() bool {
+	await.True(t, func() bool {
 		return r.ask(r.client("a.example"), http.MethodGet, pods, "Authorization", "Bearer other").code == 503
-	}, 10*time.Second, 10*time.Millisecond, "a cluster that cannot be asked refuses nobody for good")
+	}, "a cluster that cannot be asked refuses nobody for good")
 }
 
 func TestNamesSelectClusters(t *testing.T) {
+	t.Parallel()
 	caA, caB := newAuthority(t), newAuthority(t)
 	a, b := newAPIServer(t, caA), newAPIServer(t, caB)
 	r := newRig(t, nil)
@@ -114,6 +118,7 @@ func TestNamesSelectClusters(t *testing.T) {
 }
 
 func TestCredentialsAreOfOneCluster(t *testing.T) {
+	t.Parallel()
 	caA, caB := newAuthority(t), newAuthority(t)
 	a, b := newAPIServer(t, caA), newAPIServer(t, caB)
 	a.change(func() { a.users["good"] = "bob" })
@@ -135,6 +140,7 @@ func TestCredentialsAreOfOneCluster(t *testing.T) {
 }
 
 func TestImpersonationGoesThroughTheGateway(t *testing.T) {
+	t.Parallel()
 	r, server, _, client := one(t, nil)
 	server.change(func() { server.may["ann users bob"] = true })
 	require.Equal(t, 200, r.ask(client, http.MethodGet, pods, "Impersonate-User", "bob").code)
@@ -148,6 +154,7 @@ func TestImpersonationGoesThroughTheGateway(t *testing.T) {
 }
 
 func TestPoliciesDispatchAndLimit(t *testing.T) {
+	t.Parallel()
 	ca := newAuthority(t)
 	first, second := newAPIServer(t, ca), newAPIServer(t, ca)
 	r := newRig(t, nil)
@@ -229,6 +236,7 @@ func (s *stream) next(t *testing.T) string {
 }
 
 func TestEventsAreForwardedAtOnce(t *testing.T) {
+	t.Parallel()
 	r, server, _, client := one(t, nil)
 	watch := r.watch(client, pods+"?watch=true")
 	server.events <- "first\n"
@@ -237,11 +245,11 @@ func TestEventsAreForwardedAtOnce(t *testing.T) {
 	require.Equal(t, "second\n", watch.next(t))
 	require.Equal(t, 1, r.gateway.Clusters().Endpoints("a.example")[0].Streams)
 	watch.close()
-	require.Eventually(t, func() bool { return r.gateway.Clusters().Endpoints("a.example")[0].Streams == 0 }, 10*time.Second, time.Millisecond,
-		"a client that hangs up ends its watch at the API server")
+	await.True(t, func() bool { return r.gateway.Clusters().Endpoints("a.example")[0].Streams == 0 }, "a client that hangs up ends its watch at the API server")
 }
 
 func TestProtocolsAreSwitched(t *testing.T) {
+	t.Parallel()
 	r, server, ca, _ := one(t, nil)
 	for _, protocol := range []string{"SPDY/3.1", "websocket"} {
 		conn, reader := r.raw("POST /api/v1/namespaces/shop/pods/web/exec?command=sh HTTP/1.1\r\nHost: a.example\r\nConnection: Upgrade\r\nUpgrade: "+
@@ -264,6 +272,7 @@ func TestProtocolsAreSwitched(t *testing.T) {
 // TestConfigurationChangesUnderTraffic changes everything that an object has while requests are sent, and expects every request
 // to be answered.
 func TestConfigurationChangesUnderTraffic(t *testing.T) {
+	t.Parallel()
 	ca := newAuthority(t)
 	first, second := newAPIServer(t, ca), newAPIServer(t, ca)
 	r := newRig(t, nil)
@@ -300,9 +309,9 @@ func TestConfigurationChangesUnderTraffic(t *testing.T) {
 		do(&o.Spec)
 		r.serve(o)
 		target := first.total() + second.total() + 20
-		require.Eventually(t, func() bool {
+		await.True(t, func() bool {
 			return first.total()+second.total() >= target || t.Failed()
-		}, 20*time.Second, time.Millisecond)
+		}, "20 more requests have been served")
 	}
 	change(func(s *v1alpha1.UpstreamClusterSpec) {
 		s.Servers = append(s.Servers, v1alpha1.UpstreamClusterServer{Endpoint: second.URL})
@@ -331,6 +340,7 @@ func TestConfigurationChangesUnderTraffic(t *testing.T) {
 
 // TestCredentialsOfTheGatewayRotate changes the token that the API servers accept.
 func TestCredentialsOfTheGatewayRotate(t *testing.T) {
+	t.Parallel()
 	ca := newAuthority(t)
 	server := newAPIServer(t, ca)
 	r := newRig(t, nil)
@@ -354,6 +364,7 @@ func TestCredentialsOfTheGatewayRotate(t *testing.T) {
 }
 
 func TestStoppingEndsWatchesInOrder(t *testing.T) {
+	t.Parallel()
 	r, server, _, client := one(t, nil)
 	var watches []*stream
 	for range 20 {
@@ -372,6 +383,7 @@ func TestStoppingEndsWatchesInOrder(t *testing.T) {
 }
 
 func TestRequestsAreLoggedAndCounted(t *testing.T) {
+	t.Parallel()
 	log, hook := logtest.NewNullLogger()
 	registry := prometheus.NewRegistry()
 	ca := newAuthority(t)
@@ -383,7 +395,7 @@ func TestRequestsAreLoggedAndCounted(t *testing.T) {
 	client := r.client("a.example", ca.pair("ann"))
 	r.ask(client, http.MethodGet, pods+"?token=s3cr3t", "Audit-Id", "x", "Authorization", "Bearer s3cr3t")
 	r.ask(r.client("a.example"), http.MethodGet, pods)
-	require.Eventually(t, func() bool { return len(hook.AllEntries()) == 1 }, 10*time.Second, time.Millisecond)
+	await.True(t, func() bool { return len(hook.AllEntries()) == 1 }, "the entry of the access log")
 	entry := hook.LastEntry()
 	require.Equal(t, logrus.InfoLevel, entry.Level)
 	for field, want := range map[string]any{"cluster": "a.example", "verb": "list", "path": "/api/v1/namespaces/shop/pods", "code": 200, "user": "ann", "endpoint": server.URL, "auditID": "x"} {
@@ -413,6 +425,7 @@ func TestRequestsAreLoggedAndCounted(t *testing.T) {
 }
 
 func TestAudiencesAndCacheTimesArePassedOn(t *testing.T) {
+	t.Parallel()
 	r, server, _, _ := one(t, func(o *gateway.Options) {
 		o.Audiences, o.TTL = []string{"gateway"}, identity.TTL{Positive: time.Hour, Negative: time.Hour}
 	})
@@ -426,6 +439,7 @@ func TestAudiencesAndCacheTimesArePassedOn(t *testing.T) {
 
 // TestAFrontProxyIsTrusted sends the headers of a front proxy with the certificate of the proxy, and with others.
 func TestAFrontProxyIsTrusted(t *testing.T) {
+	t.Parallel()
 	proxies := newAuthority(t)
 	roots := x509.NewCertPool()
 	roots.AddCert(proxies.cert)
@@ -446,6 +460,7 @@ func TestAFrontProxyIsTrusted(t *testing.T) {
 }
 
 func TestReadinessSaysWhatIsNotServed(t *testing.T) {
+	t.Parallel()
 	ca := newAuthority(t)
 	server, metrics := newAPIServer(t, ca), prometheus.NewRegistry()
 	r := newRig(t, func(o *gateway.Options) { o.Registerer = metrics })
@@ -492,6 +507,7 @@ func TestReadinessSaysWhatIsNotServed(t *testing.T) {
 
 // TestTheManualListsEveryMetric compares the table in docs/gateway.md with what is registered.
 func TestTheManualListsEveryMetric(t *testing.T) {
+	t.Parallel()
 	registry := prometheus.NewRegistry()
 	log, _ := logtest.NewNullLogger()
 	gateway.New(t.Context(), gateway.Options{Log: log, Registerer: registry})
@@ -518,6 +534,7 @@ func requireListed(t *testing.T, from prometheus.Collector, prefix string) {
 // TestAnAPIServerDies stops one of two API servers, whose health is checked rarely: no client notices, unless its request met the end of
 // the connection. Such a request is not repeated, since the API server may have executed it.
 func TestAnAPIServerDies(t *testing.T) {
+	t.Parallel()
 	ca := newAuthority(t)
 	first, second := newAPIServer(t, ca), newAPIServer(t, ca)
 	r := newRig(t, func(o *gateway.Options) { o.Probe.Interval = time.Hour })
@@ -527,7 +544,7 @@ func TestAnAPIServerDies(t *testing.T) {
 	first.CloseClientConnections()
 	first.Close()
 	dead := func() upstream.EndpointStatus { return r.gateway.Clusters().Endpoints("a.example")[0] }
-	require.Eventually(t, func() bool { return dead().Connections == 0 }, 20*time.Second, time.Millisecond)
+	await.True(t, func() bool { return dead().Connections == 0 }, "its connections are noticed to be closed")
 	for range 10 {
 		got := r.send(client, http.MethodPost, pods, strings.NewReader("body"))
 		require.Equal(t, 200, got.code, got.body)

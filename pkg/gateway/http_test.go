@@ -1,24 +1,28 @@
 package gateway_test
 
 import (
+	"bufio"
 	"bytes"
 	"crypto/tls"
 	"crypto/x509"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
+
+	"github.com/netloom/netloom/test/await"
 )
 
 // TestTheAuthorityOfHTTP2Decides sends two host names in one request.
 func TestTheAuthorityOfHTTP2Decides(t *testing.T) {
+	t.Parallel()
 	caA, caB := newAuthority(t), newAuthority(t)
 	a, b := newAPIServer(t, caA), newAPIServer(t, caB)
 	r := newRig(t, nil)
@@ -41,7 +45,7 @@ func TestTheAuthorityOfHTTP2Decides(t *testing.T) {
 	} {
 		conn, err := dialer.DialContext(t.Context(), "tcp", r.address)
 		require.NoError(t, err)
-		require.NoError(t, conn.SetDeadline(time.Now().Add(time.Minute)))
+		limit(t, conn)
 		_, err = io.WriteString(conn, http2.ClientPreface)
 		require.NoError(t, err)
 		var block bytes.Buffer
@@ -80,6 +84,7 @@ func answerOf(t *testing.T, framer *http2.Framer) string {
 
 // TestManyHeadersAreRefused sends more lines than a client needs, in both protocols.
 func TestManyHeadersAreRefused(t *testing.T) {
+	t.Parallel()
 	r, server, ca, client := one(t, nil)
 	_, reader := r.raw("GET /version HTTP/1.1\r\nHost: a.example\r\n"+strings.Repeat("X: y\r\n", 20000)+"\r\n", ca.pair("ann"))
 	require.Contains(t, []int{0, http.StatusRequestHeaderFieldsTooLarge}, status(t, reader))
@@ -96,6 +101,7 @@ func TestManyHeadersAreRefused(t *testing.T) {
 
 // TestOldAndCautiousClients sends requests that HTTP allows and that no library of Kubernetes sends.
 func TestOldAndCautiousClients(t *testing.T) {
+	t.Parallel()
 	r, server, ca, _ := one(t, nil)
 	_, reader := r.raw("GET /version HTTP/1.0\r\nHost: a.example\r\n\r\n", ca.pair("ann"))
 	require.Equal(t, 200, status(t, reader))
@@ -136,6 +142,7 @@ func TestOldAndCautiousClients(t *testing.T) {
 
 // TestEscapedExtraKeysAreReviewedAsTheAPIServerReadsThem asks to impersonate with keys whose escapes hide other keys.
 func TestEscapedExtraKeysAreReviewedAsTheAPIServerReadsThem(t *testing.T) {
+	t.Parallel()
 	r, server, _, client := one(t, nil)
 	server.change(func() {
 		server.may["ann users bob"], server.may["ann userextras view"] = true, true
@@ -158,5 +165,28 @@ func TestEscapedExtraKeysAreReviewedAsTheAPIServerReadsThem(t *testing.T) {
 		}
 		require.Equal(t, []string{http.CanonicalHeaderKey(want)}, extras, sent)
 		require.Equal(t, []string{"bob"}, server.request().Header["Impersonate-User"])
+	}
+}
+
+// raw writes bytes to a TLS connection with HTTP/1.1 for a.example, and returns a reader of the responses.
+func (r *rig) raw(text string, certs ...tls.Certificate) (net.Conn, *bufio.Reader) {
+	r.t.Helper()
+	roots := x509.NewCertPool()
+	roots.AddCert(r.serving.cert)
+	dialer := tls.Dialer{Config: &tls.Config{RootCAs: roots, ServerName: "a.example", Certificates: certs, NextProtos: []string{"http/1.1"}, MinVersion: tls.VersionTLS12}}
+	conn, err := dialer.DialContext(r.t.Context(), "tcp", r.address)
+	require.NoError(r.t, err)
+	r.t.Cleanup(func() { _ = conn.Close() })
+	limit(r.t, conn)
+	_, err = io.WriteString(conn, text)
+	require.NoError(r.t, err)
+	return conn, bufio.NewReader(conn)
+}
+
+// limit has reads of a connection end before the test program would be ended.
+func limit(t *testing.T, conn net.Conn) {
+	t.Helper()
+	if end, ok := await.End(t); ok {
+		require.NoError(t, conn.SetDeadline(end))
 	}
 }

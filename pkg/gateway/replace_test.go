@@ -16,6 +16,7 @@ import (
 // TestAnotherClusterUnderTheSameName replaces all API servers of a cluster. What those of before said about tokens, rights and
 // objects is true no longer.
 func TestAnotherClusterUnderTheSameName(t *testing.T) {
+	t.Parallel()
 	r, before, _, _ := one(t, func(o *gateway.Options) {
 		o.SharedWatches, o.TTL = true, identity.TTL{Positive: time.Hour, Negative: time.Hour}
 	})
@@ -48,6 +49,7 @@ func TestAnotherClusterUnderTheSameName(t *testing.T) {
 
 // TestHostNamesBelongToTheOldest has clusters that ask for the same host names.
 func TestHostNamesBelongToTheOldest(t *testing.T) {
+	t.Parallel()
 	ca := newAuthority(t)
 	r, server := newRig(t, nil), newAPIServer(t, ca)
 	set := r.gateway.Clusters()

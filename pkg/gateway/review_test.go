@@ -10,16 +10,17 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
 	"github.com/netloom/netloom/pkg/gateway"
+	"github.com/netloom/netloom/test/await"
 )
 
 // TestAReviewOutlivesItsRequest has two clients with one token, of which the first gives up.
 func TestAReviewOutlivesItsRequest(t *testing.T) {
+	t.Parallel()
 	r, server, _, _ := one(t, nil)
 	asked, answer := make(chan struct{}, 2), make(chan struct{})
 	server.change(func() {
@@ -66,6 +67,7 @@ func TestAReviewOutlivesItsRequest(t *testing.T) {
 
 // TestMadeUpTokensAreNotReviewedForever has one address send tokens that nobody has.
 func TestMadeUpTokensAreNotReviewedForever(t *testing.T) {
+	t.Parallel()
 	r, server, _, _ := one(t, nil)
 	server.change(func() { server.users["good"] = "bob" })
 	known := r.withToken("good")
@@ -99,6 +101,7 @@ func TestMadeUpTokensAreNotReviewedForever(t *testing.T) {
 
 // TestSelectorsOfOneUserTakeNoReviewsFromOthers has one user send more selectors than the cluster reviews.
 func TestSelectorsOfOneUserTakeNoReviewsFromOthers(t *testing.T) {
+	t.Parallel()
 	const flood = 50
 	registry := prometheus.NewRegistry()
 	r, server, ca, ann := one(t, func(o *gateway.Options) { o.SharedWatches, o.Registerer = true, registry })
@@ -143,9 +146,9 @@ func TestSelectorsOfOneUserTakeNoReviewsFromOthers(t *testing.T) {
 			}
 		})
 	}
-	require.Eventually(t, func() bool {
+	await.True(t, func() bool {
 		known := sumOf(t, registry, "netloom_gateway_requests_in_flight") + sumOf(t, registry, "netloom_gateway_requests_total")
 		return known > flood && len(begun) > 0
-	}, time.Minute, time.Millisecond, "the requests have arrived")
+	}, "the requests have arrived")
 	require.Contains(t, r.ask(r.client("a.example", ca.pair("bob")), http.MethodGet, all).body, "PodList", "the cache answers")
 }

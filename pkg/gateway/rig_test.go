@@ -1,7 +1,6 @@
 package gateway_test
 
 import (
-	"bufio"
 	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -11,6 +10,7 @@ import (
 	"crypto/x509/pkix"
 	"encoding/json"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"io"
 	"math/big"
@@ -31,6 +31,7 @@ import (
 	"github.com/netloom/netloom/pkg/apis/proxy/v1alpha1"
 	"github.com/netloom/netloom/pkg/gateway"
 	"github.com/netloom/netloom/pkg/gateway/upstream"
+	"github.com/netloom/netloom/test/await"
 )
 
 // authority is a CA.
@@ -263,7 +264,7 @@ func newRig(t *testing.T, change func(o *gateway.Options)) *rig {
 	require.NoError(t, err)
 	opts := gateway.Options{
 		Log: log, Certificate: func() (*tls.Certificate, error) { return &pair, nil },
-		Probe: upstream.Probe{Interval: 20 * time.Millisecond, Retry: 10 * time.Millisecond},
+		Probe: upstream.Probe{Interval: 20 * time.Millisecond, Retry: 10 * time.Millisecond, Timeout: time.Hour},
 	}
 	if change != nil {
 		change(&opts)
@@ -275,7 +276,7 @@ func newRig(t *testing.T, change func(o *gateway.Options)) *rig {
 	require.NoError(t, err)
 	r.address = listener.Addr().String()
 	go func() {
-		r.stopped <- r.gateway.Serve(ctx, listener, gateway.Shutdown{Spread: 50 * time.Millisecond, Grace: 10 * time.Second})
+		r.stopped <- r.gateway.Serve(ctx, listener, gateway.Shutdown{Spread: 50 * time.Millisecond, Grace: time.Hour})
 	}()
 	t.Cleanup(func() {
 		stop()
@@ -304,14 +305,14 @@ func cluster(name string, a *authority, servers ...*apiServer) *v1alpha1.Upstrea
 func (r *rig) serve(o *v1alpha1.UpstreamCluster) {
 	r.t.Helper()
 	require.NoError(r.t, r.gateway.Clusters().Put(o))
-	require.Eventually(r.t, func() bool {
+	await.True(r.t, func() bool {
 		for _, e := range r.gateway.Clusters().Endpoints(o.Name) {
 			if !e.Ready {
 				return false
 			}
 		}
 		return true
-	}, 20*time.Second, 5*time.Millisecond)
+	}, "the API servers of %s are ready", o.Name)
 }
 
 // client returns a client of the gateway, whose connections are for the name sni.
@@ -376,17 +377,18 @@ func (r *rig) send(client *http.Client, method, url string, body io.Reader, head
 	return answer{response.StatusCode, response.Header, string(text)}
 }
 
-// raw writes bytes to a TLS connection with HTTP/1.1 for a.example, and returns a reader of the responses.
-func (r *rig) raw(text string, certs ...tls.Certificate) (net.Conn, *bufio.Reader) {
+// try asks for a URL, and fails unless it is there.
+func (r *rig) try(client *http.Client, url string) error {
 	r.t.Helper()
-	roots := x509.NewCertPool()
-	roots.AddCert(r.serving.cert)
-	dialer := tls.Dialer{Config: &tls.Config{RootCAs: roots, ServerName: "a.example", Certificates: certs, NextProtos: []string{"http/1.1"}, MinVersion: tls.VersionTLS12}}
-	conn, err := dialer.DialContext(r.t.Context(), "tcp", r.address)
+	request, err := http.NewRequestWithContext(r.t.Context(), http.MethodGet, url, http.NoBody)
 	require.NoError(r.t, err)
-	r.t.Cleanup(func() { _ = conn.Close() })
-	require.NoError(r.t, conn.SetDeadline(time.Now().Add(time.Minute)))
-	_, err = io.WriteString(conn, text)
-	require.NoError(r.t, err)
-	return conn, bufio.NewReader(conn)
+	response, err := client.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close() //nolint:errcheck // it is a test's
+	if _, err = io.Copy(io.Discard, response.Body); err == nil && response.StatusCode != http.StatusOK {
+		err = errors.New(response.Status)
+	}
+	return err
 }

@@ -22,6 +22,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 
 	"github.com/netloom/netloom/pkg/gateway"
+	"github.com/netloom/netloom/test/await"
 )
 
 // journal serves pods of which every version is remembered.
@@ -227,6 +228,7 @@ func (s *record) seen() int {
 // TestARollingRestartLosesNoEvent restarts the replica that a reflector watches, again and again, while pods change. A replica
 // whose cache begins after the reflector's last version cannot know what happened between: the reflector lists again.
 func TestARollingRestartLosesNoEvent(t *testing.T) {
+	t.Parallel()
 	for name, tc := range map[string]struct{ shared, cold bool }{
 		"forwarded watches":              {},
 		"shared watches":                 {shared: true},
@@ -257,7 +259,7 @@ func rollingRestart(t *testing.T, shared, cold bool) {
 	store := &record{Store: cache.NewStore(cache.MetaNamespaceKeyFunc), changed: make(chan struct{}, 1)}
 	until := func(what string, done func() bool) {
 		t.Helper()
-		require.Eventually(t, done, time.Minute, time.Millisecond, what)
+		await.True(t, done, "%s", what)
 	}
 	stop := changePods(t, pods, store)
 	reflect(t, front, store)

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/netloom/netloom/pkg/gateway"
+	"github.com/netloom/netloom/test/await"
 )
 
 // status reads one response, and returns its code, or 0 if the connection was closed instead.
@@ -31,6 +32,7 @@ func status(t *testing.T, reader *bufio.Reader) int {
 
 // TestHeadersOfClientsNeverReachTheAPIServer sends every header that could change who the API server thinks is asking.
 func TestHeadersOfClientsNeverReachTheAPIServer(t *testing.T) {
+	t.Parallel()
 	r, server, ca, client := one(t, nil)
 	spoofed := []string{
 		"X-Remote-User", "admin", "X-Remote-Group", "system:masters", "X-Remote-Uid", "0", "X-Remote-Extra-Scopes", "all",
@@ -53,6 +55,7 @@ func TestHeadersOfClientsNeverReachTheAPIServer(t *testing.T) {
 
 // TestTheConnectionHeaderRemovesNoIdentity names the gateway's own headers as headers of the connection, which a proxy removes.
 func TestTheConnectionHeaderRemovesNoIdentity(t *testing.T) {
+	t.Parallel()
 	r, server, ca, _ := one(t, nil)
 	_, reader := r.raw("GET /api/v1/pods HTTP/1.1\r\nHost: a.example\r\nConnection: Impersonate-User, Impersonate-Group, Authorization, Audit-Id\r\n\r\n", ca.pair("ann", "dev"))
 	require.Equal(t, 200, status(t, reader))
@@ -63,6 +66,7 @@ func TestTheConnectionHeaderRemovesNoIdentity(t *testing.T) {
 }
 
 func TestTrailersAreNotForwarded(t *testing.T) {
+	t.Parallel()
 	r, server, ca, _ := one(t, nil)
 	_, reader := r.raw("POST /api/v1/namespaces/shop/pods HTTP/1.1\r\nHost: a.example\r\nTrailer: Impersonate-User\r\nTransfer-Encoding: chunked\r\n\r\n"+
 		"2\r\n{}\r\n0\r\nImpersonate-User: admin\r\n\r\n", ca.pair("ann"))
@@ -75,6 +79,7 @@ func TestTrailersAreNotForwarded(t *testing.T) {
 // TestNamesInCertificatesCannotBecomeOthers uses certificates that the CA of the cluster signed, for names with spaces or line
 // ends, which headers would lose.
 func TestNamesInCertificatesCannotBecomeOthers(t *testing.T) {
+	t.Parallel()
 	r, server, ca, _ := one(t, nil)
 	for _, name := range []string{" admin", "admin ", "ann\r\nImpersonate-Group: system:masters", "\tadmin"} {
 		got := r.ask(r.client("a.example", ca.pair(name)), http.MethodGet, pods)
@@ -85,6 +90,7 @@ func TestNamesInCertificatesCannotBecomeOthers(t *testing.T) {
 }
 
 func TestOnlyKnownProtocolsAreSwitchedTo(t *testing.T) {
+	t.Parallel()
 	r, server, ca, _ := one(t, nil)
 	for name, headers := range map[string]string{
 		"HTTP/2 without TLS":       "Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n",
@@ -111,6 +117,7 @@ func TestOnlyKnownProtocolsAreSwitchedTo(t *testing.T) {
 // TestRequestsCannotBeSmuggled sends requests whose end can be read in two ways. The second request is never answered as one
 // of its own.
 func TestRequestsCannotBeSmuggled(t *testing.T) {
+	t.Parallel()
 	r, server, ca, _ := one(t, nil)
 	const inner = "GET /api/v1/secrets HTTP/1.1\r\nHost: a.example\r\n\r\n"
 	for name, text := range map[string]string{
@@ -139,6 +146,7 @@ func TestRequestsCannotBeSmuggled(t *testing.T) {
 
 // TestPathsAreForwardedAsSent checks that the gateway and the API server judge the same path.
 func TestPathsAreForwardedAsSent(t *testing.T) {
+	t.Parallel()
 	r, server, ca, _ := one(t, nil)
 	for _, path := range []string{
 		"/api/v1/namespaces/shop/pods/../../../secrets", "/api/v1/namespaces/shop/pods/%2e%2e/secrets", "//api/v1/secrets",
@@ -151,6 +159,7 @@ func TestPathsAreForwardedAsSent(t *testing.T) {
 }
 
 func TestAbsoluteURLsSelectTheirCluster(t *testing.T) {
+	t.Parallel()
 	caA, caB := newAuthority(t), newAuthority(t)
 	a, b := newAPIServer(t, caA), newAPIServer(t, caB)
 	r := newRig(t, nil)
@@ -163,6 +172,7 @@ func TestAbsoluteURLsSelectTheirCluster(t *testing.T) {
 
 // TestAConnectionIsVerifiedForEachCluster changes the host name on one connection.
 func TestAConnectionIsVerifiedForEachCluster(t *testing.T) {
+	t.Parallel()
 	caA, caB := newAuthority(t), newAuthority(t)
 	a, b := newAPIServer(t, caA), newAPIServer(t, caB)
 	r := newRig(t, nil)
@@ -177,6 +187,7 @@ func TestAConnectionIsVerifiedForEachCluster(t *testing.T) {
 }
 
 func TestLargeHeadersAreRefused(t *testing.T) {
+	t.Parallel()
 	r, server, ca, _ := one(t, nil)
 	_, reader := r.raw("GET /version HTTP/1.1\r\nHost: a.example\r\nX: "+strings.Repeat("x", 80<<10)+"\r\n\r\n", ca.pair("ann"))
 	require.Contains(t, []int{0, http.StatusRequestHeaderFieldsTooLarge}, status(t, reader))
@@ -190,6 +201,7 @@ func TestLargeHeadersAreRefused(t *testing.T) {
 }
 
 func TestSlowClientsAreCutOff(t *testing.T) {
+	t.Parallel()
 	r, _, ca, client := one(t, func(o *gateway.Options) {
 		o.Timeouts = gateway.Timeouts{Header: 100 * time.Millisecond, Body: 100 * time.Millisecond}
 	})
@@ -197,6 +209,7 @@ func TestSlowClientsAreCutOff(t *testing.T) {
 	require.Contains(t, []int{0, http.StatusRequestTimeout}, status(t, reader), "no header")
 	_, reader = r.raw("POST /api/v1/namespaces/shop/pods HTTP/1.1\r\nHost: a.example\r\nContent-Length: 10\r\n\r\n{", ca.pair("ann"))
 	require.Contains(t, []int{0, http.StatusRequestTimeout}, status(t, reader), "no body")
+	await.NoError(t, func() error { return r.try(client, pods) }, "a handshake in time")
 	watch := r.watch(client, pods+"?watch=true")
 	defer watch.close()
 	require.Equal(t, 200, r.ask(client, http.MethodGet, pods).code)
@@ -204,6 +217,7 @@ func TestSlowClientsAreCutOff(t *testing.T) {
 
 // TestTokensDoNotLeakBetweenClustersAndUsers asks with tokens that resemble a cached one.
 func TestTokensDoNotLeakBetweenClustersAndUsers(t *testing.T) {
+	t.Parallel()
 	r, server, _, _ := one(t, nil)
 	server.change(func() { server.users["good"] = "bob" })
 	client := r.client("a.example")
@@ -226,6 +240,7 @@ func TestTokensDoNotLeakBetweenClustersAndUsers(t *testing.T) {
 }
 
 func TestOldProtocolsOfTLSAreRefused(t *testing.T) {
+	t.Parallel()
 	r, _, _, _ := one(t, nil)
 	dialer := tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true, MaxVersion: tls.VersionTLS11, MinVersion: tls.VersionTLS10, VerifyConnection: func(tls.ConnectionState) error { return nil }}}
 	_, err := dialer.DialContext(t.Context(), "tcp", r.address)
@@ -241,7 +256,7 @@ func TestWatchesLeaveNothingBehind(t *testing.T) {
 	for range 500 {
 		r.watch(client, pods+"?watch=true").close()
 	}
-	require.Eventually(t, func() bool {
+	await.True(t, func() bool {
 		return r.gateway.Clusters().Endpoints("a.example")[0].Streams == 0 && runtime.NumGoroutine() <= before+20
-	}, 20*time.Second, 10*time.Millisecond)
+	}, "no stream and no goroutine more than before")
 }

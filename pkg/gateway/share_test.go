@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	logtest "github.com/sirupsen/logrus/hooks/test"
@@ -15,6 +14,7 @@ import (
 	"github.com/netloom/netloom/pkg/apis/proxy/v1alpha1"
 	"github.com/netloom/netloom/pkg/gateway"
 	"github.com/netloom/netloom/pkg/gateway/watchcache"
+	"github.com/netloom/netloom/test/await"
 )
 
 // podsOf serves one pod and its changes with the server's own events.
@@ -31,6 +31,7 @@ func podsOf(s *apiServer) func(w http.ResponseWriter, r *http.Request) bool {
 
 // TestASubsetIsNotShared has a policy that says which API servers serve its requests.
 func TestASubsetIsNotShared(t *testing.T) {
+	t.Parallel()
 	log, hook := logtest.NewNullLogger()
 	r, server, ca, ann := one(t, func(o *gateway.Options) { o.SharedWatches, o.AccessLog = true, log })
 	server.change(func() { server.may["ann pods "], server.objects = true, podsOf(server) })
@@ -40,7 +41,7 @@ func TestASubsetIsNotShared(t *testing.T) {
 	o.Spec.Logging.Mode = v1alpha1.LogOn
 	r.serve(o)
 	require.Contains(t, r.ask(r.client("a.example", ca.pair("ann", "new")), http.MethodGet, all).body, "PodList", "the API server is asked for access again")
-	require.Eventually(t, func() bool { return len(hook.AllEntries()) == 1 }, 10*time.Second, time.Millisecond)
+	await.True(t, func() bool { return len(hook.AllEntries()) == 1 }, "the entry of the access log")
 	require.Empty(t, hook.LastEntry().Data["endpoint"], "no API server has answered it")
 	o = o.DeepCopy()
 	o.Spec.DispatchPolicies[0].UpstreamSubset = []string{server.URL}
@@ -50,6 +51,7 @@ func TestASubsetIsNotShared(t *testing.T) {
 }
 
 func TestWatchesAreShared(t *testing.T) {
+	t.Parallel()
 	const all = "https://a.example/api/v1/pods"
 	registry := prometheus.NewRegistry()
 	r, server, ca, ann := one(t, func(o *gateway.Options) {
@@ -71,7 +73,7 @@ func TestWatchesAreShared(t *testing.T) {
 	for range 5 {
 		watches = append(watches, r.watch(ann, all+"?watch=true&resourceVersion=5"))
 	}
-	require.Eventually(t, func() bool { return server.total() == 2 }, 10*time.Second, time.Millisecond, "one list and one watch")
+	await.True(t, func() bool { return server.total() == 2 }, "one list and one watch")
 	const event = `{"type":"MODIFIED","object":{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a","namespace":"shop","resourceVersion":"6"}}}` + "\n"
 	server.events <- event
 	for _, w := range watches {

@@ -13,6 +13,7 @@ import (
 
 // TestWatchesThatBeginLateEndInOrder stops the gateway while a cluster is being asked about the token of a watch.
 func TestWatchesThatBeginLateEndInOrder(t *testing.T) {
+	t.Parallel()
 	for name, shared := range map[string]bool{"forwarded": false, "shared": true} {
 		t.Run(name, func(t *testing.T) {
 			r, server, _, ann := one(t, func(o *gateway.Options) { o.SharedWatches = shared })

@@ -26,6 +26,7 @@ import (
 	"github.com/netloom/netloom/pkg/source/kube"
 	"github.com/netloom/netloom/pkg/source/sourcetest"
 	"github.com/netloom/netloom/pkg/webhook"
+	"github.com/netloom/netloom/test/await"
 )
 
 // selfSigned returns a certificate for 127.0.0.1, and a pool that trusts it.
@@ -110,10 +111,10 @@ func TestServeAnswersOverTLSAndFinishes(t *testing.T) {
 		require.NoError(t, answer.Body.Close())
 		return answer.StatusCode
 	}
-	require.Eventually(t, func() bool { return ready() == http.StatusOK }, time.Minute, 10*time.Millisecond)
+	await.True(t, func() bool { return ready() == http.StatusOK }, "readiness")
 	stopped := time.Now()
 	stop()
-	require.Eventually(t, func() bool { return ready() == http.StatusServiceUnavailable }, delay, time.Millisecond)
+	await.True(t, func() bool { return ready() == http.StatusServiceUnavailable }, "the end of readiness")
 	answer, err = ask()
 	require.NoError(t, err, "it is still answered")
 	require.NoError(t, answer.Body.Close())

@@ -135,7 +135,7 @@ func (c *client) pass(ctx context.Context) error {
 	c.of.mu.Unlock()
 	switch {
 	case fault.Hangs && fault.Deaf:
-		time.Sleep(Deafness)
+		<-time.After(Deafness)
 	case fault.Hangs:
 		ctx, cancel := context.WithTimeout(ctx, clientTimeout)
 		defer cancel()

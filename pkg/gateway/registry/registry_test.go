@@ -10,7 +10,6 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 	"unicode/utf8"
 
 	logtest "github.com/sirupsen/logrus/hooks/test"
@@ -24,6 +23,7 @@ import (
 
 	"github.com/netloom/netloom/pkg/apis/proxy/v1alpha1"
 	"github.com/netloom/netloom/pkg/gateway/registry"
+	"github.com/netloom/netloom/test/await"
 )
 
 // set records what is served.
@@ -168,12 +168,12 @@ func TestAConflictAppears(t *testing.T) {
 	clusters := client.Resource(resource)
 	reason := func(want string) {
 		t.Helper()
-		require.Eventually(t, func() bool {
+		await.True(t, func() bool {
 			o, err := clusters.Get(ctx, "c", metav1.GetOptions{})
 			require.NoError(t, err)
 			conditions, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
 			return len(conditions) == 1 && conditions[0].(map[string]any)["reason"] == want
-		}, 20*time.Second, 5*time.Millisecond, want)
+		}, "the reason %s", want)
 	}
 	reason("Served")
 	_, err = clusters.Create(ctx, decode(object("a", "https://a1")), metav1.CreateOptions{})
@@ -256,7 +256,7 @@ func TestAPI(t *testing.T) {
 	}
 	accepted := func(name, status, reason, message string, generation int64) {
 		t.Helper()
-		require.Eventually(t, func() bool {
+		await.True(t, func() bool {
 			o, err := clusters.Get(ctx, name, metav1.GetOptions{})
 			require.NoError(t, err)
 			conditions, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
@@ -266,12 +266,12 @@ func TestAPI(t *testing.T) {
 			c, _ := conditions[0].(map[string]any)
 			text, _ := c["message"].(string)
 			return c["status"] == status && c["reason"] == reason && strings.Contains(text, message) && c["observedGeneration"] == generation
-		}, 20*time.Second, 5*time.Millisecond, name)
+		}, "the condition of cluster %s", name)
 	}
 	accepted("a", "True", "Served", "", 1)
 	accepted("b", "False", "Invalid", "spec.servers[0].endpoint", 1)
 	accepted("c", "False", "Conflict", "belongs to cluster a", 1)
-	require.Eventually(t, func() bool { return api.State().Synced }, 20*time.Second, time.Millisecond)
+	await.True(t, func() bool { return api.State().Synced }, "the objects have been read")
 	s.has(t, map[string]string{"a": "https://a1", "c": "https://c1"})
 	s.mu.Lock()
 	require.Equal(t, map[string]bool{"b": true}, s.rejected)

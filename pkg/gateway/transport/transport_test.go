@@ -25,6 +25,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/netloom/netloom/pkg/gateway/transport"
+	"github.com/netloom/netloom/test/await"
 )
 
 // endpoint is an HTTP/2 server that counts what reaches it.
@@ -51,7 +52,10 @@ func (l listener) Accept() (net.Conn, error) {
 
 // newEndpoint starts a server that serves so many streams on a connection; zero means HTTP/1.1 only. GET /watch lasts until
 // the client leaves; everything else tells how it arrived.
-func newEndpoint(t *testing.T, streams int) *endpoint {
+func newEndpoint(t *testing.T, streams int) *endpoint { return newEndpointOn(t, nil, streams) }
+
+// newEndpointOn is newEndpoint on a listener; nil is one of TCP.
+func newEndpointOn(t *testing.T, on net.Listener, streams int) *endpoint {
 	e := &endpoint{release: make(chan struct{})}
 	e.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/watch" {
@@ -71,6 +75,10 @@ func newEndpoint(t *testing.T, streams int) *endpoint {
 			w.Header().Set("Saw-Client", r.TLS.PeerCertificates[0].Subject.CommonName)
 		}
 	}))
+	if on != nil {
+		require.NoError(t, e.Listener.Close())
+		e.Listener = on
+	}
 	e.Listener = listener{e.Listener, e}
 	e.EnableHTTP2 = streams > 0
 	e.Config.HTTP2 = &http.HTTP2Config{MaxConcurrentStreams: streams}
@@ -190,9 +198,9 @@ func TestFewerRequestsNeedFewerConnections(t *testing.T) {
 	tr := e.transport(t, e.config())
 	bodies := watch(t, tr, 100)
 	closeAll(bodies)
-	require.Eventually(t, func() bool { return tr.Stats().Streams == 0 }, time.Minute, time.Millisecond)
+	await.True(t, func() bool { return tr.Stats().Streams == 0 }, "the end of all streams")
 	tr.CloseIdleConnections()
-	require.Eventually(t, func() bool { return tr.Stats().Open == 0 }, time.Minute, time.Millisecond)
+	await.True(t, func() bool { return tr.Stats().Open == 0 }, "the end of all connections")
 	get(t, tr)
 	require.Equal(t, 1, tr.Stats().Open)
 }
@@ -283,8 +291,7 @@ func TestUpdate(t *testing.T) {
 	get(t, tr)
 	require.Equal(t, int64(3), e.watches.Load(), "watches continue")
 	closeAll(running)
-	require.Eventually(t, func() bool { return tr.Stats().Open == 1 }, time.Minute, time.Millisecond,
-		"old connections end with their last request")
+	await.True(t, func() bool { return tr.Stats().Open == 1 }, "old connections end with their last request")
 }
 
 func TestClientCertificateRotates(t *testing.T) {
@@ -303,79 +310,6 @@ func TestClientCertificateRotates(t *testing.T) {
 	config.Cert, config.Key = certificate(t, "new")
 	require.NoError(t, tr.Update(config))
 	require.Equal(t, "new", get(t, tr).Get("Saw-Client"))
-}
-
-func TestUnreachableEndpoints(t *testing.T) {
-	silent, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0") // accepts, and says nothing
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = silent.Close() })
-	u := &url.URL{Scheme: "https", Host: silent.Addr().String()}
-	tr, err := transport.New(u, transport.Config{TLSTimeout: 20 * time.Millisecond})
-	require.NoError(t, err)
-	t.Cleanup(tr.Close)
-	const n = 50
-	var failed atomic.Int64
-	var group sync.WaitGroup
-	for range n {
-		group.Go(func() {
-			if _, err := send(tr, t.Context(), "/"); transport.Unsent(err) { //nolint:bodyclose // there is no response
-				failed.Add(1)
-			}
-		})
-	}
-	group.Wait()
-	require.Equal(t, int64(n), failed.Load(), "all requests learn that nothing was sent")
-	require.Less(t, tr.Stats().Dialed, uint64(n), "requests wait for one attempt together")
-	require.Zero(t, tr.Stats().Open)
-
-	slow, err := transport.New(u, transport.Config{TLSTimeout: time.Hour})
-	require.NoError(t, err)
-	ctx, cancel := context.WithCancel(t.Context())
-	time.AfterFunc(time.Millisecond, cancel)
-	_, err = send(slow, ctx, "/") //nolint:bodyclose // there is no response
-	require.ErrorIs(t, err, context.Canceled, "a client need not wait for the connection")
-	require.True(t, transport.Unsent(err))
-	slow.Close()                          // and the connection on its way does not keep Close waiting
-	_, err = send(slow, t.Context(), "/") //nolint:bodyclose // there is no response
-	require.True(t, transport.Unsent(err))
-}
-
-func TestDeadConnectionsAreNoticed(t *testing.T) {
-	e := newEndpoint(t, 100)
-	config := e.config()
-	config.PingAfter, config.PingTimeout = 10*time.Millisecond, 50*time.Millisecond
-	var mu sync.Mutex
-	var conns []*mutableConn
-	config.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
-		c, err := (&net.Dialer{}).DialContext(ctx, network, address)
-		m := &mutableConn{Conn: c}
-		mu.Lock()
-		defer mu.Unlock()
-		conns = append(conns, m)
-		return m, err
-	}
-	tr := e.transport(t, config)
-	body := watch(t, tr, 1)[0]
-	mu.Lock()
-	conns[0].dead.Store(true)
-	mu.Unlock()
-	_, err := io.Copy(io.Discard, body)
-	require.Error(t, err, "the watch ends when the endpoint does not answer a ping")
-	get(t, tr)
-	require.Equal(t, uint64(2), tr.Stats().Dialed)
-}
-
-// mutableConn loses everything that is written once it is dead, as a network that drops packets does.
-type mutableConn struct {
-	net.Conn
-	dead atomic.Bool
-}
-
-func (c *mutableConn) Write(b []byte) (int, error) {
-	if c.dead.Load() {
-		return len(b), nil
-	}
-	return c.Conn.Write(b)
 }
 
 func TestInvalidEndpoints(t *testing.T) {

@@ -21,6 +21,7 @@ import (
 
 	"github.com/netloom/netloom/pkg/gateway/transport"
 	"github.com/netloom/netloom/pkg/gateway/watchcache"
+	"github.com/netloom/netloom/test/await"
 )
 
 // server is a cache behind HTTP/2, and a client of it.
@@ -100,7 +101,7 @@ func (s *server) watchMany(ctx context.Context, n int, q func(i int) url.Values,
 	for err := range errs {
 		require.NoError(s, err)
 	}
-	require.Eventually(s, func() bool { return s.cache.Stats().Kinds[0].Watches == n }, time.Minute, time.Millisecond)
+	await.True(s.TB, func() bool { return s.cache.Stats().Kinds[0].Watches == n }, "%d watches", n)
 }
 
 func fromNow(s *server) func(int) url.Values {
@@ -116,11 +117,10 @@ func TestWatchesLeaveNothing(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		s.watchMany(ctx, n, fromNow(s), func([]byte) {})
 		cancel()
-		require.Eventually(t, func() bool { return s.cache.Stats().Kinds[0].Watches == 0 }, time.Minute, time.Millisecond)
+		await.True(t, func() bool { return s.cache.Stats().Kinds[0].Watches == 0 }, "the end of all watches")
 	}
-	const checking = 1 // Eventually runs its condition on a goroutine
-	open(1)            // starts what stays
-	require.Eventually(t, func() bool { return s.cache.Stats().Kinds[0].UpstreamWatches == 1 }, time.Minute, time.Millisecond)
+	open(1) // starts what stays
+	await.True(t, func() bool { return s.cache.Stats().Kinds[0].UpstreamWatches == 1 }, "the upstream watch")
 	s.client.CloseIdleConnections()
 	before := runtime.NumGoroutine()
 	for range rounds {
@@ -128,8 +128,7 @@ func TestWatchesLeaveNothing(t *testing.T) {
 	}
 	require.Equal(t, uint64(rounds*n+1), s.cache.Stats().Watches)
 	s.client.CloseIdleConnections()
-	require.Eventually(t, func() bool { return runtime.NumGoroutine() <= before+checking }, time.Minute, 10*time.Millisecond,
-		"goroutines before: %d", before)
+	await.True(t, func() bool { return runtime.NumGoroutine() <= before }, "goroutines before: %d", before)
 	require.Equal(t, 1, s.api.opened)
 }
 

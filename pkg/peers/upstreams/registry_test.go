@@ -28,12 +28,10 @@ import (
 	"github.com/netloom/netloom/pkg/peers"
 	"github.com/netloom/netloom/pkg/peers/upstreams"
 	"github.com/netloom/netloom/pkg/pipeline/pipelinetest"
+	"github.com/netloom/netloom/test/await"
 	"github.com/netloom/netloom/translator"
 	"github.com/netloom/netloom/translator/field"
 )
-
-// patience is how long the tests wait for what has to happen.
-const patience = time.Minute
 
 // server is an API server that has one pod.
 type server struct {
@@ -126,20 +124,13 @@ func (r *rig) write(name, text string) {
 	require.NoError(r.t, os.Rename(temporary, filepath.Join(r.dir, name)))
 }
 
-// await feeds the translator whenever the set has news, until something is true.
+// await feeds the translator until something is true.
 func (r *rig) await(what string, is func() bool) {
 	r.t.Helper()
-	limit := time.After(patience)
-	tick := time.NewTicker(10 * time.Millisecond) // not all that is waited for is news of the set
-	defer tick.Stop()
-	for r.set.Feed(r.of); !is(); r.set.Feed(r.of) {
-		select {
-		case <-r.set.Wake():
-		case <-tick.C:
-		case <-limit:
-			require.FailNow(r.t, "never happened: "+what, "%v %v", r.set.States(), r.set.Problems())
-		}
-	}
+	await.True(r.t, func() bool { // not all that is waited for is news of the set
+		r.set.Feed(r.of)
+		return is()
+	}, "%s", what)
 }
 
 // upstreamCluster is the object of a cluster with these API servers.
