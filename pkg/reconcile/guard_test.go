@@ -9,6 +9,7 @@ import (
 	"github.com/sirupsen/logrus"
 	"github.com/stretchr/testify/require"
 
+	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/reconcile"
 )
@@ -242,4 +243,27 @@ func TestKindsThatHaveNotBeenListed(t *testing.T) {
 		s.wake()
 		require.Equal(t, []string{"new"}, s.target.names())
 	})
+}
+
+// TestWhatIsSuspicious asks about plans that remove some of ten rows.
+func TestWhatIsSuspicious(t *testing.T) {
+	yes, known := func() bool { return true }, func(ref object.Ref) bool { return ref.Name == "a" }
+	for _, tc := range []struct {
+		name       string
+		unreadable func() bool
+		lost, want []object.Ref
+	}{
+		{"few", nil, rowsNamed("a", "b"), nil},
+		{"few, and the source can be read", func() bool { return false }, rowsNamed("a", "b"), nil},
+		{"few, and part of the source cannot be read", yes, rowsNamed("a", "b"), rowsNamed("b")},
+		{"only what the source had, and part of it cannot be read", yes, rowsNamed("a"), nil},
+		{"most", nil, rowsNamed("a", "b", "c", "d", "e", "f", "g"), rowsNamed("b", "c", "d", "e", "f", "g")},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			opts := guarded()
+			opts.Unreadable, opts.Known = tc.unreadable, known
+			got := opts.Suspicious(&backends.Plan{Full: true, Objects: map[string]int{"row": 10}, Lost: tc.lost})
+			require.Equal(t, tc.want, got)
+		})
+	}
 }

@@ -149,6 +149,21 @@ func TestPodsThatComeAreSizesUnlessTheTargetIsInTrouble(t *testing.T) {
 	require.EqualValues(t, 1, got.EnforcedGeneration, "as far as is known")
 }
 
+// TestANewFamilyConcernsEveryPolicyOfATargetInTrouble has the first pod with an IPv6 address come: rules that were left out before may be
+// missing on a target that cannot be written to, whichever policies they are of.
+func TestANewFamilyConcernsEveryPolicyOfATargetInTrouble(t *testing.T) {
+	s := newScene(t)
+	s.pod("db-0", "db", "10.0.0.1")
+	p := s.policy(1, "web", 80)
+	first := s.synced()
+	s.pod("other-0", "other", "fd00::1")
+	got := s.world(first).Status(p, &v1alpha1.PolicyStatusStatus{})
+	require.Equal(t, "True Enforced", enforced(&got), "the target will soon have them")
+	first.Trouble = "connection refused"
+	got = s.world(first).Status(p, &v1alpha1.PolicyStatusStatus{})
+	require.Equal(t, "False Trouble", enforced(&got))
+}
+
 // TestPodsOfASharedPeerAreReported has a list of peers that is a composite set, as with a target that renders parts.
 func TestPodsOfASharedPeerAreReported(t *testing.T) {
 	s := newScene(t)
