@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"maps"
 	"os"
 	"os/exec"
@@ -14,16 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"sigs.k8s.io/yaml"
 )
-
-// asProgram makes the test binary be netloom, with the rest of the command line.
-const asProgram = "TEST_AS_NETLOOM"
-
-func TestMain(m *testing.M) {
-	if os.Getenv(asProgram) != "" {
-		main()
-	}
-	os.Exit(m.Run())
-}
 
 // checkout is a scratch repository with a main branch and a change, and netloom on the PATH.
 type checkout struct {
@@ -52,20 +41,9 @@ spec: {podSelector: {}, policyTypes: [Ingress, Egress], ingress: [{from: [{podSe
 
 func newCheckout(t *testing.T) *checkout {
 	t.Helper()
-	for _, program := range []string{"git", "bash"} {
-		if _, err := exec.LookPath(program); err != nil {
-			require.Empty(t, os.Getenv("CI"), "CI has %s", program) // nowhere else is anything but Go required
-			t.Skip(program + " is not installed")
-		}
-	}
-	self, err := os.Executable()
-	require.NoError(t, err)
 	c := &checkout{t: t, dir: t.TempDir(), tmp: t.TempDir()}
-	bin := t.TempDir()
-	script := fmt.Sprintf("#!/bin/sh\n%s=1 exec '%s' \"$@\"\n", asProgram, self)
-	require.NoError(t, os.WriteFile(filepath.Join(bin, "netloom"), []byte(script), 0o755))
 	c.env = map[string]string{
-		"PATH": bin + string(os.PathListSeparator) + os.Getenv("PATH"), "HOME": c.tmp, "RUNNER_TEMP": c.tmp, "TMPDIR": c.tmp,
+		"PATH": installed(t) + string(os.PathListSeparator) + os.Getenv("PATH"), "HOME": c.tmp, "RUNNER_TEMP": c.tmp, "TMPDIR": c.tmp,
 		"GITHUB_OUTPUT": filepath.Join(c.tmp, "output"), "GITHUB_STEP_SUMMARY": filepath.Join(c.tmp, "summary"),
 		"GITHUB_PATH": filepath.Join(c.tmp, "path"), "GIT_CONFIG_NOSYSTEM": "1",
 	}
@@ -81,7 +59,7 @@ func newCheckout(t *testing.T) *checkout {
 
 func (c *checkout) git(args ...string) {
 	c.t.Helper()
-	code, out := c.bash("git \"$@\"", append([]string{"git"}, args...)...)
+	code, out := c.sh("git \"$@\"", append([]string{"git"}, args...)...)
 	require.Zero(c.t, code, out)
 }
 
@@ -98,10 +76,11 @@ func (c *checkout) write(path, text string) {
 	require.NoError(c.t, os.WriteFile(path, []byte(text), 0o600))
 }
 
-// bash runs a script as GitHub does.
-func (c *checkout) bash(script string, args ...string) (int, string) {
+// sh runs a script as GitLab does, and GitHub: bash, which it has, reports the failures within a pipe, too.
+func (c *checkout) sh(script string, args ...string) (int, string) {
 	c.t.Helper()
-	cmd := exec.CommandContext(c.t.Context(), "bash", append([]string{"--noprofile", "--norc", "-eo", "pipefail", "-c", script}, args...)...)
+	require.NotRegexp(c.t, `[^|]\|[^|]`, script, "not every shell tells that something within a pipe failed")
+	cmd := exec.CommandContext(c.t.Context(), "sh", append([]string{"-ec", script}, args...)...)
 	cmd.Dir = c.dir
 	for name, value := range c.env {
 		cmd.Env = append(cmd.Env, name+"="+value)
@@ -169,7 +148,7 @@ func (c *checkout) action(inputs map[string]string) (codes map[string]int, print
 				return found
 			})
 		}
-		code, out := c.bash(step.Run)
+		code, out := c.sh(step.Run)
 		codes[step.Name], printed = code, printed+out
 		failed = failed || code != 0
 		for line := range strings.Lines(c.file("output")) {
@@ -302,7 +281,7 @@ func TestGitLabTemplate(t *testing.T) {
 			maps.Copy(c.env, map[string]string{"NETLOOM_PATH": "manifests", "NETLOOM_FAIL_ON": "opened", "CI_MERGE_REQUEST_DIFF_BASE_SHA": "main"})
 			for job, want := range tc.codes {
 				require.NotEmpty(t, file[job].Script, job)
-				code, out := c.bash(strings.Join(file[job].Script, "\n"))
+				code, out := c.sh(strings.Join(file[job].Script, "\n"))
 				require.Equal(t, want, code, "%s: %s", job, out)
 				for _, path := range file[job].Artifacts.Paths {
 					require.FileExists(t, filepath.Join(c.dir, path))

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -29,6 +28,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/netloom/netloom/pkg/tungsten/simulator"
+	"github.com/netloom/netloom/test/await"
 )
 
 // runsUntil is what a command prints that runs until it is interrupted, by the beginning of its example.
@@ -87,9 +87,7 @@ type shell struct {
 
 func newShell(t *testing.T) *shell {
 	t.Helper()
-	s := &shell{t: t, dir: t.TempDir(), bin: t.TempDir(), tmp: t.TempDir()}
-	self, err := os.Executable()
-	require.NoError(t, err)
+	s := &shell{t: t, dir: t.TempDir(), bin: installed(t), tmp: t.TempDir()}
 	repository, err := filepath.Abs(filepath.Join("..", ".."))
 	require.NoError(t, err)
 	for _, dir := range []string{"examples", "deploy", "docs"} {
@@ -111,15 +109,6 @@ func newShell(t *testing.T) *shell {
 	write(t, s.dir, "clusters/prod.yaml", upstreamCluster)
 	write(t, s.dir, "tests/a.yaml", "apiVersion: netloom.io/v1alpha1\nkind: Expectations\nexpectations: [{from: shop/web, to: shop/db, ports: 80, expect: allow}]\n")
 	writeCertificate(t, s.dir)
-
-	for name, script := range map[string]string{
-		"netloom":    asProgram + "=1 exec " + self + ` "$@"`,
-		"journalctl": "cat " + filepath.Join(commands, "ovn-controller.log"),
-		"kubectl":    `case "$1" in get) cat policies/*;; exec) shift 5; exec "$@";; *) cat >&2;; esac`,
-	} {
-		path := filepath.Join(s.bin, name)
-		require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\n"+script+"\n"), 0o700))
-	}
 	s.surround(t)
 	return s
 }
@@ -146,7 +135,6 @@ func (s *shell) surround(t *testing.T) {
 		"127.0.0.1:8080", daemon, "netloom approve", "netloom approve --server " + daemon,
 		"/var/log/ovn/ovn-controller.log", "docs/commands/ovn-controller.log",
 		"--watch --listen :8080", "--watch --listen 127.0.0.1:0",
-		"curl ", "curl --silent --show-error --fail ",
 		" &\n", " > said &\nread -r line < said\n", // once it serves
 	}
 	require.NoError(t, syscall.Mkfifo(filepath.Join(s.dir, "said"), 0o600))
@@ -190,15 +178,12 @@ func (s *shell) play(t *testing.T, example string) {
 	if strings.HasPrefix(example, "netloom gateway") {
 		line += " --listen 127.0.0.1:0 --metrics-listen= --shutdown-delay 0s"
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, "sh", "-c", line)
+	cmd := exec.CommandContext(await.Context(t), "sh", "-c", line)
 	cmd.Dir = s.dir
 	cmd.Env = []string{"HOME=" + s.dir, "PATH=" + s.bin + ":" + os.Getenv("PATH"), "TMPDIR=" + s.tmp}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	seen := &awaited{text: until, interrupt: func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGINT) }}
 	cmd.Stdout, cmd.Stderr = seen, seen
-	cmd.WaitDelay = 10 * time.Second
 	require.NoError(t, cmd.Start())
 	defer func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }() // what runs in the background
 	if strings.Contains(line, " &\n") {

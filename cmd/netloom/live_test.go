@@ -22,6 +22,7 @@ import (
 	"github.com/netloom/netloom/backends/ovn"
 	"github.com/netloom/netloom/pkg/daemon"
 	"github.com/netloom/netloom/pkg/reconcile"
+	"github.com/netloom/netloom/test/await"
 )
 
 // running is a daemon over the manifests of dir, and where it answers.
@@ -44,7 +45,7 @@ func running(t *testing.T, dir string) string {
 		require.NoError(t, <-ended)
 		d.Close()
 	})
-	require.Eventually(t, func() bool { return d.Pipeline().Latest() != nil }, time.Minute, time.Millisecond)
+	await.True(t, func() bool { return d.Pipeline().Latest() != nil }, "the first snapshot")
 	return server.URL
 }
 

@@ -11,9 +11,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/netloom/netloom/test/await"
 )
 
 // plantedFile has secrets in Secrets, in objects that are good and in one that is not. No connection can be opened to its pod.
@@ -111,7 +112,7 @@ clusters: [{name: c, cluster: {server: "`+api.URL+`"}}], users: [{name: u, user:
 			if len(args) > 6 && args[5] == "--listen-tls" {
 				scheme = "https://"
 			}
-			await(t, scheme+address+"/readyz", func(code int, text string) bool {
+			awaitPage(t, scheme+address+"/readyz", func(code int, text string) bool {
 				requireNoSecret(t, "/readyz", text)
 				return code == http.StatusServiceUnavailable || scheme == "https://"
 			})
@@ -129,8 +130,8 @@ func TestPagesShowNoSecrets(t *testing.T) {
 	printed := during(t, []string{
 		"run", "--manifests", dir, "--ovn-nb", "embedded", "--sdewan", "--sdewan-plain-http", "--listen", health, "--debug-listen", debug, "--ui-listen", page, "--log-level", "trace",
 	}, func() {
-		await(t, "http://"+debug+"/debug/problems", func(_ int, text string) bool { return strings.Contains(text, "faulty") })
-		await(t, "http://"+health+"/metrics", func(_ int, text string) bool {
+		awaitPage(t, "http://"+debug+"/debug/problems", func(_ int, text string) bool { return strings.Contains(text, "faulty") })
+		awaitPage(t, "http://"+health+"/metrics", func(_ int, text string) bool {
 			errors := `netloom_target_errors_total{phase="plan",target="openwrt/edge/cnf-0"} `
 			return strings.Contains(text, errors) && !strings.Contains(text, errors+"0\n")
 		})
@@ -140,13 +141,13 @@ func TestPagesShowNoSecrets(t *testing.T) {
 			page + "/api/v1/policies", page + "/api/v1/names", page + "/api/v1/targets", page + "/api/v1/policies/shop/db-client-a",
 			page + "/api/v1/policies/shop/db-client-a/rows",
 		} {
-			await(t, "http://"+url, func(code int, text string) bool {
+			awaitPage(t, "http://"+url, func(code int, text string) bool {
 				require.NotEqual(t, http.StatusNotFound, code, url)
 				requireNoSecret(t, url, text)
 				return true
 			})
 		}
-		await(t, "http://"+debug+"/debug/pprof/", func(code int, _ string) bool { return code == http.StatusNotFound })
+		awaitPage(t, "http://"+debug+"/debug/pprof/", func(code int, _ string) bool { return code == http.StatusNotFound })
 	})
 	require.Contains(t, printed, "openwrt/edge/cnf-0", "the device was tried")
 	requireNoSecret(t, "the log", printed)
@@ -175,10 +176,10 @@ func during(t *testing.T, args []string, f func()) string {
 	return read() + readErr()
 }
 
-// await asks for a page until it says what it should. A handshake that fails is an answer too.
-func await(t *testing.T, url string, good func(code int, text string) bool) {
+// awaitPage asks for a page until it says what it should. A handshake that fails is an answer too.
+func awaitPage(t *testing.T, url string, good func(code int, text string) bool) {
 	t.Helper()
-	require.Eventually(t, func() bool {
+	await.True(t, func() bool {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)
 		require.NoError(t, err)
 		response, err := http.DefaultClient.Do(request)
@@ -188,5 +189,5 @@ func await(t *testing.T, url string, good func(code int, text string) bool) {
 		defer func() { _ = response.Body.Close() }()
 		text, err := io.ReadAll(response.Body)
 		return err == nil && good(response.StatusCode, string(text))
-	}, time.Minute, 20*time.Millisecond)
+	}, "%s", url)
 }
