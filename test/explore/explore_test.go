@@ -126,3 +126,21 @@ func TestFindsInputsThatFail(t *testing.T) {
 	require.Len(t, found, 1)
 	require.FileExists(t, filepath.Join(root, regexp.MustCompile(`testdata\S+`).FindString(found[0].line)))
 }
+
+// TestTheNextRunGoesOnBehindTheLastTurn has three explorers and a turn each, then one that is not there any more.
+func TestTheNextRunGoesOnBehindTheLastTurn(t *testing.T) {
+	t.Parallel()
+	var all []explorer
+	for _, target := range []string{"A", "B", "C"} {
+		all = append(all, &fuzz{dir: ".", target: target})
+	}
+	names := func(some []explorer) (names []string) {
+		for _, e := range some {
+			names = append(names, e.name())
+		}
+		return names
+	}
+	require.Equal(t, []string{"fuzz/./C", "fuzz/./A", "fuzz/./B"}, names(after(all, "fuzz/./B")))
+	require.Equal(t, []string{"fuzz/./A", "fuzz/./B", "fuzz/./C"}, names(after(all, "fuzz/./C")))
+	require.Equal(t, []string{"fuzz/./A", "fuzz/./B", "fuzz/./C"}, names(after(all, "fuzz/./gone")))
+}

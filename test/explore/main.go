@@ -16,6 +16,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"syscall"
 	"time"
 
@@ -94,7 +95,13 @@ func run(ctx context.Context, only string) (int, error) {
 	if len(all) == 0 {
 		return 0, fmt.Errorf("nothing is called %q", only)
 	}
-	return takeTurns(ctx, all, progress)
+	return takeTurns(ctx, after(all, progress.Last), progress)
+}
+
+// after rotates a list so that it begins with what follows a name.
+func after(all []explorer, name string) []explorer {
+	i := slices.IndexFunc(all, func(e explorer) bool { return e.name() == name })
+	return slices.Concat(all[i+1:], all[:i+1])
 }
 
 func filter(all []explorer, match *regexp.Regexp) []explorer {
@@ -107,7 +114,7 @@ func filter(all []explorer, match *regexp.Regexp) []explorer {
 	return some
 }
 
-// takeTurns explores until the context ends, and returns how much failed. What cannot be compiled or run ends it.
+// takeTurns explores all of them in their order, again and again, until the context ends, and returns how much failed. What cannot be compiled or run ends it.
 func takeTurns(ctx context.Context, all []explorer, progress *progress) (int, error) {
 	found := 0
 	for round := 0; ; round++ {
@@ -130,6 +137,9 @@ func takeTurns(ctx context.Context, all []explorer, progress *progress) (int, er
 				if err := progress.keep(f); err != nil {
 					return found, err
 				}
+			}
+			if err := progress.turned(e.name()); err != nil {
+				return found, err
 			}
 		}
 	}

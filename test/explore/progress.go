@@ -20,6 +20,7 @@ const (
 type progress struct {
 	dir  string
 	Next map[string]uint64 // for each random test, the first seed that it has not run with
+	Last string            // what had the last turn
 }
 
 // load reads what a run before this one has kept.
@@ -53,6 +54,16 @@ func (p *progress) next(name string) uint64 {
 // done notes that a test has run with all seeds before next.
 func (p *progress) done(name string, next uint64) error {
 	p.Next[name] = next
+	return p.write()
+}
+
+// turned notes who had a turn.
+func (p *progress) turned(name string) error {
+	p.Last = name
+	return p.write()
+}
+
+func (p *progress) write() error {
 	data, err := json.MarshalIndent(p, "", "  ")
 	if err != nil {
 		return err
