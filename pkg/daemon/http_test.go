@@ -8,13 +8,13 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/sirupsen/logrus"
 	logtest "github.com/sirupsen/logrus/hooks/test"
 	"github.com/stretchr/testify/require"
 
 	"github.com/netloom/netloom/pkg/daemon"
+	"github.com/netloom/netloom/test/await"
 )
 
 func TestHandlerBeforeAnythingRuns(t *testing.T) {
@@ -202,10 +202,10 @@ func TestReadinessNamesUnreadableFiles(t *testing.T) {
 	require.Regexp(t, `(?m)^degraded: .*/broken.yaml: document 1 cannot be read; .*: line 2: did not find`, body)
 	owned := p.owned(t, "netloom")
 	p.write(t, "policies.yaml", "# nothing\n")
-	require.Eventually(t, func() bool {
+	await.True(t, func() bool {
 		_, body = r.get("/readyz")
 		return strings.Contains(body, "the file no longer declares anything")
-	}, patience, time.Millisecond)
+	}, "the file to be missed")
 	require.Regexp(t, `(?m)^degraded: .*/policies.yaml cannot be read`, body)
 	require.Equal(t, owned, p.owned(t, "netloom"), "the policies are still in force")
 	require.InDelta(t, p.owned(t, "netloom"), r.metric("netloom_owned_rows"), 0)

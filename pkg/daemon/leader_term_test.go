@@ -18,6 +18,7 @@ import (
 	"github.com/netloom/netloom/pkg/daemon"
 	"github.com/netloom/netloom/pkg/election"
 	"github.com/netloom/netloom/pkg/election/electiontest"
+	"github.com/netloom/netloom/test/await"
 )
 
 // longest is the longest time between two attempts of a standby: client-go spreads them.
@@ -136,7 +137,7 @@ func (p *place) rival(t *testing.T, l *electiontest.Leases, holder string) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- target.Run(ctx) }()
-	require.Eventually(t, target.Up, patience, tick)
+	await.True(t, target.Up, "a connection")
 	claimer, ok := target.Backend.(backends.Claimer)
 	require.True(t, ok)
 	if l != nil {

@@ -22,13 +22,8 @@ import (
 	"github.com/netloom/netloom/pkg/ovsdb/schema"
 	"github.com/netloom/netloom/pkg/pipeline/pipelinetest"
 	"github.com/netloom/netloom/pkg/reconcile"
+	"github.com/netloom/netloom/test/await"
 )
-
-// patience is how long anything on this machine may take, even while it is busy.
-const patience = time.Minute
-
-// tick is how often a condition is checked.
-const tick = 2 * time.Millisecond
 
 // testLog writes to the test's own output.
 func testLog(t *testing.T) *logrus.Logger { return pipelinetest.Log(t) }
@@ -164,7 +159,7 @@ func startReady(t *testing.T, opts daemon.Options) *running {
 
 func (r *running) await(what string, condition func() bool) {
 	r.t.Helper()
-	require.Eventually(r.t, condition, patience, tick, what)
+	await.True(r.t, condition, "%s", what)
 }
 
 // awaitRevision waits until the target is in sync with a snapshot that is newer than the given one.

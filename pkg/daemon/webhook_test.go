@@ -1,7 +1,6 @@
 package daemon_test
 
 import (
-	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -12,7 +11,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	admissionv1 "k8s.io/api/admissionregistration/v1"
@@ -30,6 +28,7 @@ import (
 	"github.com/netloom/netloom/pkg/webhook"
 	"github.com/netloom/netloom/pkg/webhook/certs"
 	"github.com/netloom/netloom/pkg/webhook/consistency"
+	"github.com/netloom/netloom/test/await"
 )
 
 // reviewed is a daemon that answers reviews, of an API that refuses to show its Secrets while secretive is true.
@@ -70,7 +69,7 @@ func review(t *testing.T, d *running, client *fake.Clientset) (int, error) {
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://"+d.ReviewsAt()+webhook.PathBucket, strings.NewReader(body))
 	require.NoError(t, err)
 	r.Header.Set("Content-Type", "application/json")
-	answer, err := (&http.Client{Transport: transport, Timeout: patience}).Do(r)
+	answer, err := (&http.Client{Transport: transport}).Do(r)
 	if err != nil {
 		return 0, err
 	}
@@ -133,9 +132,7 @@ func TestAnAddressThatIsTakenEndsTheDaemon(t *testing.T) {
 	d, err := daemon.New(opts, testLog(t))
 	require.NoError(t, err)
 	defer d.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	require.EqualError(t, d.Run(ctx), "serve admission reviews: listen tcp "+taken.Addr().String()+": bind: address already in use")
+	require.EqualError(t, d.Run(await.Context(t)), "serve admission reviews: listen tcp "+taken.Addr().String()+": bind: address already in use")
 	require.Zero(t, p.server.Transactions())
 }
 

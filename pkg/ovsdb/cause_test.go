@@ -24,13 +24,13 @@ func TestNotConnectedSaysWhy(t *testing.T) {
 			return true
 		}
 	}
-	await(t, client, "both causes", says(
+	until(t, client, "both causes", says(
 		follower.Addr()+": not the leader of its cluster", "unix:/nowhere/nb.sock: dial unix /nowhere/nb.sock: connect: no such file"))
 	require.ErrorIs(t, client.NotConnected(), ovsdb.ErrNotConnected)
 	_, err := client.Select(t.Context(), "ACL", nil)
 	require.ErrorContains(t, err, "not the leader of its cluster")
 
 	follower.SetLeader(true)
-	await(t, client, "a connection", client.Connected)
+	until(t, client, "a connection", client.Connected)
 	require.Equal(t, ovsdb.ErrNotConnected, client.NotConnected(), "what is over is not a cause")
 }

@@ -188,7 +188,7 @@ func suitePorts(t *testing.T, client *ovsdb.Client, raw *ovsdbtest.Raw) {
 			return len(changes) >= n
 		}
 	}
-	await(t, client, "the port with an indexed key", gather(1))
+	until(t, client, "the port with an indexed key", gather(1))
 	require.Equal(t, []string{"p1"}, changes)
 	uuid, ok := client.Port("p1")
 	require.True(t, ok)
@@ -206,7 +206,7 @@ func suitePorts(t *testing.T, client *ovsdb.Client, raw *ovsdbtest.Raw) {
 		ovsdb.Update("Logical_Switch_Port", id2, libovsdb.Row{"external_ids": map[string]string{"pod": "a/c"}}),
 	})
 	require.NoError(t, err)
-	await(t, client, "two changes", gather(2))
+	until(t, client, "two changes", gather(2))
 	require.Equal(t, []string{"p1", "p2"}, changes)
 	_, ok = client.Port("p1")
 	require.False(t, ok)
@@ -253,7 +253,7 @@ func TestReconnectAfterDrop(t *testing.T) {
 	server.Drop()
 	require.NoError(t, server.DeletePort("ls", "goes"))
 	require.NoError(t, server.AddPort("ls", "comes", nil))
-	await(t, client, "another epoch", func() bool { return client.Epoch() == 2 && client.Connected() })
+	until(t, client, "another epoch", func() bool { return client.Epoch() == 2 && client.Connected() })
 	require.Equal(t, []string{"comes", "goes"}, changedNames(client), "only what differs from before the loss")
 }
 
@@ -274,7 +274,7 @@ func TestUnknownOutcome(t *testing.T) {
 	require.ErrorIs(t, err, ovsdb.ErrUnknownOutcome)
 	require.Equal(t, "Address_Set a\n", server.Dump("Address_Set"))
 
-	await(t, client, "the next connection", func() bool { return client.Epoch() == 2 })
+	until(t, client, "the next connection", func() bool { return client.Epoch() == 2 })
 	_, err = client.Transact(t.Context(), insert)
 	require.True(t, ovsdb.IsDuplicate(err), err)
 }

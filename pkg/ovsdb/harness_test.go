@@ -4,13 +4,13 @@ import (
 	"context"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/netloom/netloom/pkg/ovsdb"
 	"github.com/netloom/netloom/pkg/ovsdb/inmem"
 	"github.com/netloom/netloom/pkg/ovsdb/schema"
+	"github.com/netloom/netloom/test/await"
 )
 
 // startFake starts a server within the process on a unix socket.
@@ -42,15 +42,14 @@ func run(t testing.TB, opts ovsdb.Options) *ovsdb.Client {
 func connect(t testing.TB, opts ovsdb.Options) *ovsdb.Client {
 	t.Helper()
 	client := run(t, opts)
-	await(t, client, "a connection", client.Connected)
+	until(t, client, "a connection", client.Connected)
 	return client
 }
 
-// await waits, woken by the client, until a condition holds.
-func await(t testing.TB, client *ovsdb.Client, what string, done func() bool) {
+// until waits, woken by the client, until a condition holds.
+func until(t testing.TB, client *ovsdb.Client, what string, done func() bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
+	ctx := await.Context(t)
 	for !done() {
 		select {
 		case <-client.Wake():

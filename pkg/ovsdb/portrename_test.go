@@ -28,13 +28,13 @@ func TestPortsThatSwapNames(t *testing.T) {
 
 	_, err := server.Transact(name(a, "b"), name(b, "a"))
 	require.NoError(t, err)
-	await(t, client, "the names are swapped", func() bool { return names("a", b)() && names("b", a)() })
+	until(t, client, "the names are swapped", func() bool { return names("a", b)() && names("b", a)() })
 	require.Equal(t, []ovsdb.PortChange{{Name: "a", Left: []string{a}}, {Name: "b", Left: []string{b}}}, client.PortChanges())
 	require.Empty(t, client.PortChanges())
 
 	server.Drop()
 	_, err = server.Transact(name(a, "c"))
 	require.NoError(t, err)
-	await(t, client, "the name is another after the loss", names("c", a))
+	until(t, client, "the name is another after the loss", names("c", a))
 	require.Equal(t, []ovsdb.PortChange{{Name: "b", Left: []string{a}}, {Name: "c"}}, client.PortChanges())
 }

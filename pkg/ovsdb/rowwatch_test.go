@@ -28,7 +28,7 @@ func watchMine(t *testing.T, client *ovsdb.Client) {
 func rowChanges(t *testing.T, client *ovsdb.Client) []ovsdb.RowChange {
 	t.Helper()
 	var all []ovsdb.RowChange
-	await(t, client, "changes of rows", func() bool {
+	until(t, client, "changes of rows", func() bool {
 		changes, complete := client.RowChanges()
 		require.True(t, complete)
 		all = append(all, changes...)
@@ -99,7 +99,7 @@ func TestWatchedRowsAreBoundedAndCanBeIgnored(t *testing.T) {
 	insert(5000)
 	var complete bool
 	var changes []ovsdb.RowChange
-	await(t, client, "too many changes", func() bool {
+	until(t, client, "too many changes", func() bool {
 		changes, complete = client.RowChanges()
 		return !complete
 	})

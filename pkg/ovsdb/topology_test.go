@@ -46,7 +46,7 @@ func TestTopology(t *testing.T) {
 		insert("Logical_Switch", "b", libovsdb.Row{"external_ids": ovsdb.Map(map[string]string{"vpc": "blue"})}),
 		insert("Logical_Switch", "a", libovsdb.Row{}),
 		insert("Logical_Router", "r", libovsdb.Row{}))
-	await(t, client, "the switches", grown)
+	until(t, client, "the switches", grown)
 	uuid := inmem.UUIDOf
 	require.Equal(t, []ovsdb.Datapath{
 		{UUID: uuid("Logical_Switch", "a"), Name: "a", ExternalIDs: map[string]string{}},
@@ -60,7 +60,7 @@ func TestTopology(t *testing.T) {
 	transact(t, writer,
 		insert("Logical_Router_Port", "r-b", libovsdb.Row{"mac": "02:00:00:00:00:01"}),
 		ovsdb.Update("Logical_Router", uuid("Logical_Router", "r"), libovsdb.Row{"ports": refs("Logical_Router_Port", "r-b")}))
-	await(t, client, "the router's port", grown)
+	until(t, client, "the router's port", grown)
 	version = client.TopologyVersion()
 	transact(t, writer,
 		insert("Logical_Switch_Port", "b-r", libovsdb.Row{
@@ -68,7 +68,7 @@ func TestTopology(t *testing.T) {
 		}),
 		insert("Logical_Switch_Port", "pod", libovsdb.Row{}),
 		ovsdb.Update("Logical_Switch", uuid("Logical_Switch", "b"), libovsdb.Row{"ports": refs("Logical_Switch_Port", "b-r", "pod")}))
-	await(t, client, "the connection", grown)
+	until(t, client, "the connection", grown)
 	links, err = client.Links(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, []ovsdb.Link{{Switch: uuid("Logical_Switch", "b"), Router: uuid("Logical_Router", "r")}}, links)
@@ -79,7 +79,7 @@ func TestTopology(t *testing.T) {
 	version = client.TopologyVersion()
 	transact(t, writer, insert("Logical_Switch_Port", "out", libovsdb.Row{"type": "localnet"}),
 		ovsdb.Update("Logical_Switch", uuid("Logical_Switch", "a"), libovsdb.Row{"ports": refs("Logical_Switch_Port", "out")}))
-	await(t, client, "the port to the outside", grown)
+	until(t, client, "the port to the outside", grown)
 	uplinks, err = client.Uplinks(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, []string{uuid("Logical_Switch", "a")}, uplinks)
@@ -88,11 +88,11 @@ func TestTopology(t *testing.T) {
 	transact(t, writer, ovsdb.Update("Logical_Switch", uuid("Logical_Switch", "a"), libovsdb.Row{
 		"other_config": ovsdb.Map(map[string]string{"subnet": "10.0.0.0/24"}),
 	}), ovsdb.Delete("Logical_Switch", uuid("Logical_Switch", "b")))
-	await(t, client, "the switch to go", grown)
+	until(t, client, "the switch to go", grown)
 	require.Len(t, client.Switches(), 1)
 	version = client.TopologyVersion()
 	transact(t, writer, ovsdb.Update("Logical_Switch", uuid("Logical_Switch", "a"), libovsdb.Row{"ports": refs("Logical_Switch_Port")}))
-	await(t, client, "the port to the outside to go", grown)
+	until(t, client, "the port to the outside to go", grown)
 	uplinks, err = client.Uplinks(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, uplinks)

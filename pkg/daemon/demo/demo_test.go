@@ -20,6 +20,7 @@ import (
 	"github.com/netloom/netloom/pkg/ovsdb"
 	"github.com/netloom/netloom/pkg/ovsdb/inmem"
 	"github.com/netloom/netloom/pkg/ovsdb/schema"
+	"github.com/netloom/netloom/test/await"
 )
 
 // screen is what a demo prints on. Every write wakes those who wait for a text.
@@ -50,7 +51,7 @@ func (s *screen) String() string {
 // await waits until the screen shows want after the first from bytes.
 func (s *screen) await(t *testing.T, from int, want string) {
 	t.Helper()
-	limit := time.After(patience)
+	limit := await.Context(t).Done()
 	for !strings.Contains(s.String()[from:], want) {
 		select {
 		case <-s.woke:
@@ -182,14 +183,11 @@ func TestAnEditIsShownWithItsRows(t *testing.T) {
 	shows := func(what, file, old, replacement string, wants ...string) {
 		t.Helper()
 		from := len(out.String())
-		began := time.Now()
 		edit(t, filepath.Join(dir, "shop", file), old, replacement)
 		for _, want := range wants {
 			out.await(t, from, want)
 		}
-		took := time.Since(began)
-		t.Logf("%s: shown after %s", what, took)
-		require.Less(t, took, 5*time.Second)
+		t.Logf("%s: shown", what)
 	}
 	shows("an endpoint is not ready any more", "services.yaml", "[10.244.2.20], nodeName: node-b, conditions: {ready: true}",
 		"[10.244.2.20], nodeName: node-b, conditions: {ready: false}", "revision 2, written in ", "~ Load_Balancer shop/api:tcp:cluster",
@@ -247,14 +245,14 @@ func TestTheFirstPlanIsShownThoughWrittenBeforeTheDemoConnected(t *testing.T) {
 		got <- c
 		failed <- err
 	}()
-	require.Eventually(t, func() bool { return len(s.changes) == 0 }, patience, time.Millisecond, "the plan is taken")
+	await.True(t, func() bool { return len(s.changes) == 0 }, "the plan is taken")
 	ended := make(chan error, 1)
 	go func() { ended <- client.Run(ctx) }()
 	select {
 	case c := <-got:
 		require.NoError(t, <-failed)
 		require.Same(t, plan, c.plan)
-	case <-time.After(3 * time.Second):
+	case <-await.Context(t).Done():
 		require.Fail(t, "the plan was lost")
 	}
 	cancel()

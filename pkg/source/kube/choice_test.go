@@ -4,9 +4,9 @@ import (
 	"context"
 	"net/http"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
@@ -230,7 +230,9 @@ func TestSourceWithoutServices(t *testing.T) {
 func TestLostPermissionKeepsServices(t *testing.T) {
 	client := balancedCluster()
 	first := apiwatch.NewFake()
-	var denied, watched atomic.Bool
+	var denied atomic.Bool
+	watched := make(chan struct{})
+	begun := sync.OnceFunc(func() { close(watched) })
 	client.PrependReactor("list", "services", func(clienttesting.Action) (bool, runtime.Object, error) {
 		return denied.Load(), nil, forbidden("services")
 	})
@@ -238,13 +240,13 @@ func TestLostPermissionKeepsServices(t *testing.T) {
 		if denied.Load() {
 			return true, nil, forbidden("services")
 		}
-		watched.Store(true)
+		begun()
 		return true, first, nil
 	})
 	k := New(client, Options{}, quiet())
 	sourcetest.Run(t, k)
 	sourcetest.Await(t, k, k.Synced)
-	require.Eventually(t, watched.Load, sourcetest.Patience, time.Millisecond, "what is listed is not watched at once")
+	<-watched // what is listed is not watched at once
 	k.Drain()
 
 	denied.Store(true)
@@ -269,12 +271,7 @@ func TestRunEndsBeforeItKnowsWhatToRead(t *testing.T) {
 	go func() { done <- k.Run(ctx) }()
 	sourcetest.Await(t, k, func() bool { return len(k.Problems()) == 1 })
 	cancel()
-	select {
-	case err := <-done:
-		require.NoError(t, err)
-	case <-time.After(sourcetest.Patience):
-		require.FailNow(t, "it goes on")
-	}
+	require.NoError(t, <-done)
 }
 
 // classic are Endpoints of one subset with the addresses, as a cluster has them.

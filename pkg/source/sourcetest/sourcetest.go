@@ -13,9 +13,6 @@ import (
 	"github.com/netloom/netloom/pkg/source"
 )
 
-// Patience is how long a busy machine may take: only a failing test waits that long.
-const Patience = time.Minute
-
 // Run starts a source and waits for it to end with the test.
 func Run(t *testing.T, s source.Source) {
 	t.Helper()
@@ -31,7 +28,10 @@ func Run(t *testing.T, s source.Source) {
 // Await waits on the source's wake channel until ready returns true.
 func Await(t *testing.T, s source.Source, ready func() bool) {
 	t.Helper()
-	timeout := time.After(Patience)
+	var timeout <-chan time.Time // of the test program, or none
+	if deadline, ok := t.Deadline(); ok {
+		timeout = time.After(time.Until(deadline) - time.Until(deadline)/10)
+	}
 	for !ready() {
 		select {
 		case <-s.Wake():
