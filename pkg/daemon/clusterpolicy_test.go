@@ -57,6 +57,7 @@ func clusterPolicyAPI(t *testing.T, objects ...*unstructured.Unstructured) *dyna
 // TestClusterWidePoliciesWhoseDefinitionIsGone starts without the CRD that an earlier run had: what the policies denied stays
 // denied and is reported, until they are back or their removal is approved.
 func TestClusterWidePoliciesWhoseDefinitionIsGone(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	begin := func(api dynamic.Interface) *running {
 		opts := p.options()

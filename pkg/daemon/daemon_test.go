@@ -48,6 +48,7 @@ func TestALabelChangeIsOneMutation(t *testing.T) {
 }
 
 func TestABadDocumentKeepsItsPreviousVersionInForce(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	r := startReady(t, p.options())
 	require.NotContains(t, p.rows(), "8080")
@@ -102,6 +103,7 @@ func TestAPortThatAppearsLaterJoins(t *testing.T) {
 }
 
 func TestTwoOwnersShareADatabase(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	q := &place{dir: t.TempDir(), socket: p.socket, server: p.server}
 	q.write(t, "pods.yaml", podsFile)
@@ -184,6 +186,7 @@ func TestNothingIsWrittenBeforeTheSourceSynced(t *testing.T) {
 }
 
 func TestTheMetricsKnowASnapshotFirst(t *testing.T) {
+	t.Parallel()
 	source := pipelinetest.New()
 	source.Put(pipelinetest.Namespace("shop"), pipelinetest.Pod("web-0", "web", "n1", "10.0.0.1"), pipelinetest.Policy("web", "web", "db"))
 	source.Sync()

@@ -64,6 +64,7 @@ func TestAServerThatPausesIsWaitedFor(t *testing.T) {
 }
 
 func TestAHungServerIsLeftAndFoundAgain(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	opts := p.options()
 	opts.Target.OVN.Endpoints = append(opts.Target.OVN.Endpoints, p.socket+".other") // no server listens there

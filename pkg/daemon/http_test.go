@@ -194,6 +194,7 @@ func TestTheServerListensAndStops(t *testing.T) {
 
 // TestReadinessNamesUnreadableFiles starts with a document that cannot be parsed, and has a file go blank later.
 func TestReadinessNamesUnreadableFiles(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	p.write(t, "broken.yaml", "[a\nb")
 	r := startReady(t, p.options())

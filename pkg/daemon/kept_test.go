@@ -84,6 +84,7 @@ func (r *running) awaitKept(n int) retention.Kept {
 }
 
 func TestWhatClosesGoesOnWhilePoliciesAreMissing(t *testing.T) {
+	t.Parallel()
 	p, opts := guardedPlace(t)
 	r := startReady(t, opts)
 	p.remove(t, "a.yaml", "b.yaml")
@@ -135,6 +136,7 @@ func TestAnEditOfAllPoliciesIsNoLoss(t *testing.T) {
 }
 
 func TestARemovalIsApprovedByItsDigestAlone(t *testing.T) {
+	t.Parallel()
 	p, opts := guardedPlace(t)
 	r := startReady(t, opts)
 	code, body := r.send(http.MethodPost, serving.ApprovePath+"?digest=abc", here)
@@ -196,6 +198,7 @@ func TestAnEmptyDirectoryAtTheStartOpensNothing(t *testing.T) {
 }
 
 func TestForceIsSpentOnce(t *testing.T) {
+	t.Parallel()
 	p, opts := guardedPlace(t)
 	startReady(t, opts).stop()
 	p.remove(t, "b.yaml", "c.yaml")

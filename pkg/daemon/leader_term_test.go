@@ -184,6 +184,7 @@ func TestAClaimThatComesTooLateIsNotUsed(t *testing.T) {
 
 // TestALeaderThatIsDeposedClaimsAgain has another process claim the database regardless of the Lease.
 func TestALeaderThatIsDeposedClaimsAgain(t *testing.T) {
+	t.Parallel()
 	p, api := newPlace(t), electiontest.New()
 	a := startReady(t, p.electing(api, "a"))
 	p.rival(t, nil, "b")
@@ -195,6 +196,7 @@ func TestALeaderThatIsDeposedClaimsAgain(t *testing.T) {
 
 // TestADatabaseThatIsDownPreventsNoLeader brings the database up after the leader.
 func TestADatabaseThatIsDownPreventsNoLeader(t *testing.T) {
+	t.Parallel()
 	p, api := newSilentPlace(t), electiontest.New()
 	a := start(t, p.electing(api, "a"))
 	a.await("it says why it does not write", func() bool {

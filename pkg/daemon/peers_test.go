@@ -102,6 +102,7 @@ func TestARestartKeepsPodsOfAnotherCluster(t *testing.T) {
 }
 
 func TestAnotherClusterThatIsAwayKeepsItsPods(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	opts, other := withPeer(t, p)
 	r := startReady(t, opts)

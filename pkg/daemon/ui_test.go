@@ -101,6 +101,7 @@ func TestARowThatPoliciesShareIsShownForEach(t *testing.T) {
 }
 
 func TestThePageFollowsAnEdit(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	r := startReady(t, p.withUI())
 	before := uiOf[webui.Overview](t, r, "overview")
@@ -142,6 +143,7 @@ func TestThePageFollowsAnEdit(t *testing.T) {
 }
 
 func TestRowsSayWhyTheyAreNotKnown(t *testing.T) {
+	t.Parallel()
 	p := newSilentPlace(t)
 	r := start(t, p.withUI())
 	r.await("a state", func() bool { return r.Pipeline().Latest() != nil })

@@ -52,6 +52,7 @@ func shop(objects ...runtime.Object) *fake.Clientset {
 // TestServicesThatMayNotBeRead starts without the right to list services, which an earlier run had: policies are still
 // enforced, and the rows of services stay until the right is back.
 func TestServicesThatMayNotBeRead(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	balancers := func() string { return p.server.Dump("Load_Balancer", "Load_Balancer_Group", "Logical_Switch") }
 	begin := func(client *fake.Clientset) *running {

@@ -77,6 +77,7 @@ func review(t *testing.T, d *running, client *fake.Clientset) (int, error) {
 }
 
 func TestReviewsDoNotWaitForTranslation(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	source := pipelinetest.New()
 	opts, client, _ := reviewed(t, p, source, false)
@@ -103,6 +104,7 @@ func TestReviewsDoNotWaitForTranslation(t *testing.T) {
 }
 
 func TestTranslationDoesNotWaitForReviews(t *testing.T) {
+	t.Parallel()
 	p := newPlace(t)
 	source := pipelinetest.New()
 	source.Put(pipelinetest.Namespace("shop"), pipelinetest.Pod("web-0", "web", "n", "10.0.0.1"), pipelinetest.Pod("db-0", "db", "n", "10.0.0.2"), pipelinetest.Policy("db", "web", "db"))

@@ -22,6 +22,7 @@ func awaitPods(t *testing.T, d *Directory, want ...string) {
 }
 
 func TestWatchedDirectory(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	write(t, dir, "a.yaml", pod("a", "v1"))
 	d := NewDirectory(dir, Options{}, quiet())
@@ -97,6 +98,7 @@ func TestDirectoryBehindLinks(t *testing.T) {
 }
 
 func TestProblemsWake(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	write(t, dir, "a.yaml", pod("a", "v1"))
 	d := NewDirectory(dir, Options{}, quiet())
@@ -111,6 +113,7 @@ func TestProblemsWake(t *testing.T) {
 
 // An edit becomes visible within a second even while the directory keeps changing.
 func TestEditIsSeenInUnrest(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	write(t, dir, "a.yaml", pod("a", "v1"))
 	d := NewDirectory(dir, Options{}, quiet())

@@ -30,6 +30,7 @@ func TestAliasesThatMultiplyAreAProblem(t *testing.T) {
 
 // TestLinksThatMultiplyAreAProblem has directories of links to the next, in which there are more paths than are looked at.
 func TestLinksThatMultiplyAreAProblem(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("it lists a quarter of a million entries")
 	}

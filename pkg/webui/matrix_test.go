@@ -12,6 +12,7 @@ import (
 	"github.com/netloom/netloom/pkg/webui"
 	"github.com/netloom/netloom/test/oracle"
 	"github.com/netloom/netloom/test/policygen"
+	"github.com/netloom/netloom/test/seeds"
 )
 
 // clusterOf is a source with the state of a made-up cluster.
@@ -54,7 +55,7 @@ func TestTenThousandPodsFitAnAnswer(t *testing.T) {
 // TestCellsAreWhatEvaluateSays compares cells with the verdicts of all their pods.
 func TestCellsAreWhatEvaluateSays(t *testing.T) {
 	seen := map[webui.CellVerdict]int{}
-	for seed := range uint64(12) {
+	seeds.Each(t, "cells", func(t *testing.T, seed uint64) {
 		source := clusterOf(t, policygen.Generate(seed, policygen.Size{}))
 		rng := policygen.NewRand(seed)
 		s := serve(source)
@@ -70,9 +71,11 @@ func TestCellsAreWhatEvaluateSays(t *testing.T) {
 				}
 			}
 		}
-	}
-	for _, v := range []webui.CellVerdict{webui.CellAllowed, webui.CellPartly, webui.CellDenied, webui.CellNone} {
-		require.Positive(t, seen[v], "some cell is %s", v)
+	})
+	if len(seeds.Of(t, "cells")) >= 12 {
+		for _, v := range []webui.CellVerdict{webui.CellAllowed, webui.CellPartly, webui.CellDenied, webui.CellNone} {
+			require.Positive(t, seen[v], "some cell is %s", v)
+		}
 	}
 }
 

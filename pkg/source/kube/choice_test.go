@@ -173,6 +173,7 @@ func TestEndpointsOfAClusterChange(t *testing.T) {
 }
 
 func TestRefusedSlicesAreReadOnceTheyAreNot(t *testing.T) {
+	t.Parallel()
 	client := balancedCluster()
 	knowing(client)
 	var allowed atomic.Bool
@@ -196,6 +197,7 @@ func TestRefusedSlicesAreReadOnceTheyAreNot(t *testing.T) {
 }
 
 func TestEndpointsAreReadOnceSlicesAreKnownNotToBe(t *testing.T) {
+	t.Parallel()
 	client := balancedCluster()
 	var up atomic.Bool
 	refusing(client, "endpointslices", func() error {
@@ -228,6 +230,7 @@ func TestSourceWithoutServices(t *testing.T) {
 }
 
 func TestLostPermissionKeepsServices(t *testing.T) {
+	t.Parallel()
 	client := balancedCluster()
 	first := apiwatch.NewFake()
 	var denied atomic.Bool

@@ -183,6 +183,7 @@ func TestAGenerationOfAPolicyMatters(t *testing.T) {
 }
 
 func TestRefusedResourceIsAProblemUntilItIsNot(t *testing.T) {
+	t.Parallel()
 	client := fake.NewClientset(sourcetest.Pod("a", "1"))
 	allow := make(chan struct{})
 	refusing(client, "pods", func() error {
@@ -208,6 +209,7 @@ func TestRefusedResourceIsAProblemUntilItIsNot(t *testing.T) {
 }
 
 func TestLostPermissionDeletesNothing(t *testing.T) {
+	t.Parallel()
 	client := fake.NewClientset(sourcetest.Pod("a", "1"), sourcetest.Pod("b", "1"))
 	// The watch is ours, to end it when we like.
 	first := apiwatch.NewFake()
@@ -279,6 +281,7 @@ func awaitChange(t *testing.T, s source.Source, want ...source.Change) {
 }
 
 func TestADeletedPodIsDistinguishedFromAMissingOne(t *testing.T) {
+	t.Parallel()
 	client := fake.NewClientset()
 	watcher := apiwatch.NewFake()
 	lists := make(chan []corev1.Pod, 4)

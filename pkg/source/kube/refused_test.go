@@ -18,6 +18,7 @@ import (
 
 // TestRealClientsAreRefused checks that kinds are unavailable with real clients, which stream their lists and fall back.
 func TestRealClientsAreRefused(t *testing.T) {
+	t.Parallel()
 	var locked atomic.Bool
 	locked.Store(true)
 	api := sourcetest.NewAPI(t, func(w http.ResponseWriter, plural string) bool {

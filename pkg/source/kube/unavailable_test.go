@@ -107,6 +107,7 @@ func TestUnavailableKinds(t *testing.T) {
 
 // TestUnavailableUntilAllIsDelivered checks that a kind does not become available before all its objects are delivered.
 func TestUnavailableUntilAllIsDelivered(t *testing.T) {
+	t.Parallel()
 	client := kubefake.NewClientset(clusterService("1"))
 	no := &refusal{}
 	no.set(forbidden("services"))

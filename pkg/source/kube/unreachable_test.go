@@ -15,6 +15,7 @@ import (
 // TestUnreachableServerIsAProblem uses a real client: informers ask a server for streamed lists, and retry silently when
 // there is no answer. Endpoints are asked for only once it is known that there are no slices.
 func TestUnreachableServerIsAProblem(t *testing.T) {
+	t.Parallel()
 	gone := httptest.NewServer(http.NotFoundHandler())
 	gone.Close()
 	client, err := kubernetes.NewForConfig(&rest.Config{Host: gone.URL})

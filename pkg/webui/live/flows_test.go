@@ -28,6 +28,7 @@ import (
 	"github.com/netloom/netloom/pkg/webui"
 	"github.com/netloom/netloom/pkg/webui/live"
 	"github.com/netloom/netloom/test/policygen"
+	"github.com/netloom/netloom/test/seeds"
 	"github.com/netloom/netloom/translator"
 )
 
@@ -153,7 +154,7 @@ func TestLinesOfEveryNodeHaveTheNamesOfTheCluster(t *testing.T) {
 		return ovn.LogNames(tr.Snapshot())
 	}
 	compared := 0
-	for seed := range uint64(20) {
+	seeds.Each(t, "livenames", func(t *testing.T, seed uint64) {
 		c := policygen.Generate(seed, policygen.Size{Cluster: 4})
 		objects := policygen.Objects(c)
 		cluster := names(objects, "")
@@ -163,6 +164,6 @@ func TestLinesOfEveryNodeHaveTheNamesOfTheCluster(t *testing.T) {
 				compared += len(rules)
 			}
 		}
-	}
+	})
 	require.Greater(t, compared, 100)
 }
