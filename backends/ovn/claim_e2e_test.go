@@ -11,7 +11,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	libovsdb "github.com/ovn-kubernetes/libovsdb/ovsdb"
 	"github.com/stretchr/testify/require"
@@ -24,6 +23,7 @@ import (
 	"github.com/netloom/netloom/pkg/ovsdb"
 	"github.com/netloom/netloom/pkg/ovsdb/ovsdbtest"
 	"github.com/netloom/netloom/pkg/ovsdb/schema"
+	"github.com/netloom/netloom/test/await"
 )
 
 // instance is a backend of owner "a" with a connection of its own, driven as a loop does.
@@ -153,8 +153,8 @@ func TestDatabaseRestoredFromBackup(t *testing.T) {
 			require.NoError(t, process.Stop())
 			require.NoError(t, os.WriteFile(file, backup, 0o600))
 			require.NoError(t, process.Start())
-			require.Eventually(t, func() bool { return now.client.Connected() && now.client.Epoch() == 2 }, patience, time.Millisecond)
-			require.Eventually(t, func() bool { return old.client.Connected() && old.client.Epoch() == 2 }, patience, time.Millisecond)
+			await.True(t, func() bool { return now.client.Connected() && now.client.Epoch() == 2 }, "the later client is connected again")
+			await.True(t, func() bool { return old.client.Connected() && old.client.Epoch() == 2 }, "the earlier client is connected again")
 			err = now.write(t.Context())
 			require.ErrorContains(t, err, "our claim was missing")
 			require.NoError(t, now.write(t.Context()))
@@ -181,10 +181,10 @@ func TestClaimOutlivesTheLeaderOfACluster(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, leader.Kill())
 	for _, i := range []*instance{first, second} {
-		require.Eventually(t, func() bool {
+		await.True(t, func() bool {
 			_, err := i.client.Transact(t.Context(), []libovsdb.Operation{{Op: "select", Table: "NB_Global"}})
 			return err == nil && i.client.Endpoint() != leader.Addr()
-		}, patience, 10*time.Millisecond)
+		}, "the client has found the new leader")
 	}
 	require.NoError(t, first.write(t.Context()))
 	_, err = second.Claim(t.Context(), "pod-2")

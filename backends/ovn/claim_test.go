@@ -17,6 +17,7 @@ import (
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/ovsdb"
 	"github.com/netloom/netloom/pkg/ovsdb/inmem"
+	"github.com/netloom/netloom/test/await"
 )
 
 // another is a further backend of the rig's owner, as another instance would have it.
@@ -184,7 +185,7 @@ func TestClaimWhoseAnswerWasLost(t *testing.T) {
 	r.server.FailAt(1, inmem.AfterCommit)
 	_, err := r.backend.Claim(t.Context(), "pod-1")
 	require.ErrorIs(t, err, ovsdb.ErrUnknownOutcome)
-	require.Eventually(t, func() bool { return r.client.Epoch() == 2 && r.client.Connected() }, patience, 1)
+	await.True(t, func() bool { return r.client.Epoch() == 2 && r.client.Connected() }, "the client is connected again")
 	snap := open(80).Snapshot()
 	require.ErrorContains(t, r.backend.Apply(t.Context(), r.plan(t, snap)), "not claimed")
 	generation, err := r.backend.Claim(t.Context(), "pod-1")

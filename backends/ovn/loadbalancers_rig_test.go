@@ -14,6 +14,7 @@ import (
 	"github.com/netloom/netloom/pkg/ovsdb"
 	"github.com/netloom/netloom/pkg/ovsdb/inmem"
 	"github.com/netloom/netloom/pkg/ovsdb/schema"
+	"github.com/netloom/netloom/test/await"
 )
 
 // without is a schema that lacks tables, and the columns that refer to them from switches and routers.
@@ -98,9 +99,9 @@ func (r *rig) see(t testing.TB) {
 		return slices.ContainsFunc(r.client.Switches(), func(d ovsdb.Datapath) bool { return d.UUID == mark })
 	}
 	r.transact(t, ovsdb.Insert("Logical_Switch", mark, libovsdb.Row{"name": "mark"}))
-	require.Eventually(t, known, patience, patience/20000)
+	await.True(t, known, "the client knows the mark")
 	r.transact(t, ovsdb.Delete("Logical_Switch", mark))
-	require.Eventually(t, func() bool { return !known() }, patience, patience/20000)
+	await.True(t, func() bool { return !known() }, "the client knows that the mark is gone")
 }
 
 // web is a Service with one frontend of a kind and backends on two nodes.

@@ -2,13 +2,13 @@ package ovn_test
 
 import (
 	"testing"
-	"time"
 
 	libovsdb "github.com/ovn-kubernetes/libovsdb/ovsdb"
 	"github.com/stretchr/testify/require"
 
 	"github.com/netloom/netloom/backends/backendtest"
 	"github.com/netloom/netloom/pkg/ovsdb"
+	"github.com/netloom/netloom/test/await"
 )
 
 // rename gives logical ports other names in one transaction: what follows each name is its new one.
@@ -24,14 +24,14 @@ func (r *rig) rename(t testing.TB, names ...string) {
 	}
 	_, err := r.server.Transact(ops...)
 	require.NoError(t, err)
-	require.Eventually(t, func() bool {
+	await.True(t, func() bool {
 		for uuid, name := range want {
 			if is, _ := r.client.PortName(uuid); is != name {
 				return false
 			}
 		}
 		return true
-	}, patience, time.Millisecond)
+	}, "the client knows the new names")
 }
 
 // TestRenamedPorts changes the names of logical ports in place: each group has the ports of its members at the next plan,

@@ -5,7 +5,6 @@ import (
 	"net/netip"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -18,10 +17,8 @@ import (
 	"github.com/netloom/netloom/pkg/ovsdb"
 	"github.com/netloom/netloom/pkg/ovsdb/inmem"
 	"github.com/netloom/netloom/pkg/ovsdb/schema"
+	"github.com/netloom/netloom/test/await"
 )
-
-// patience is how long a server within the process may take for anything.
-const patience = time.Minute
 
 // rig is a database whose logical ports the test makes itself, and a backend that is driven step by step.
 type rig struct {
@@ -65,13 +62,13 @@ func (r *rig) connect(t testing.TB, names ovn.PortNames) *ovsdb.Client {
 func (r *rig) addPort(t testing.TB, name string, ids map[string]string) {
 	t.Helper()
 	require.NoError(t, r.server.AddPort("sw0", name, ids))
-	require.Eventually(t, func() bool { _, ok := r.client.Port(name); return ok }, patience, time.Millisecond)
+	await.True(t, func() bool { _, ok := r.client.Port(name); return ok }, "the client knows port %s", name)
 }
 
 func (r *rig) deletePort(t testing.TB, name string) {
 	t.Helper()
 	require.NoError(t, r.server.DeletePort("sw0", name))
-	require.Eventually(t, func() bool { _, ok := r.client.Port(name); return !ok }, patience, time.Millisecond)
+	await.True(t, func() bool { _, ok := r.client.Port(name); return !ok }, "the client knows that port %s is gone", name)
 }
 
 func (r *rig) plan(t testing.TB, want *intent.Snapshot) *backends.Plan {

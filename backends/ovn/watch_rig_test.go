@@ -18,6 +18,7 @@ import (
 	"github.com/netloom/netloom/pkg/ovsdb"
 	"github.com/netloom/netloom/pkg/ovsdb/inmem"
 	"github.com/netloom/netloom/pkg/reconcile"
+	"github.com/netloom/netloom/test/await"
 )
 
 // guarded is a database that a loop keeps in sync, and another client that writes into it.
@@ -58,7 +59,7 @@ func guard(t testing.TB, endpoint string, first *backendtest.State) *guarded {
 
 func (g *guarded) await(t testing.TB, what string, done func() bool) {
 	t.Helper()
-	require.Eventually(t, done, patience, time.Millisecond, what)
+	await.True(t, done, "%s", what)
 }
 
 // want brings the database to another state.

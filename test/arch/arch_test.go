@@ -24,6 +24,18 @@ func TestTree(t *testing.T) {
 	}
 }
 
+// TestNestedModules judges what the tests of the modules within this one leave to luck.
+func TestNestedModules(t *testing.T) {
+	for _, dir := range []string{"test/browser", "test/conformance", "test/crds", "test/e2ekube"} {
+		sources, err := arch.Read(os.DirFS("../../" + dir))
+		require.NoError(t, err)
+		require.NotEmpty(t, sources)
+		for _, fault := range arch.CheckLuck(dir, sources) {
+			t.Error(fault)
+		}
+	}
+}
+
 // TestReadLeavesOutWhatTheGoCommandPassesBy checks that other modules, testdata and hidden directories are skipped.
 func TestReadLeavesOutWhatTheGoCommandPassesBy(t *testing.T) {
 	tree := fstest.MapFS{}

@@ -37,6 +37,12 @@ func Check(sources []Source) []Fault {
 	}
 	c.comments()
 	c.release()
+	c.pauses()
+	return c.sorted()
+}
+
+// sorted returns the faults by path and line.
+func (c *checker) sorted() []Fault {
 	slices.SortFunc(c.faults, func(a, b Fault) int {
 		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Text, b.Text))
 	})
@@ -52,8 +58,10 @@ type checker struct {
 
 // group is what is known of one package.
 type group struct {
-	first     string // the first file in alphabetical order
+	first     string // the first file in alphabetical order, "" if all are tests
 	described bool
+	bubbles   bool    // it tests in bubbles of testing/synctest
+	sleeps    []Fault // pauses of its tests
 }
 
 // file is a parsed Source with the facts from its path.
@@ -70,23 +78,32 @@ func (c *checker) fault(path string, line int, format string, args ...any) {
 
 func (f *file) line(n ast.Node) int { return f.set.Position(n.Pos()).Line }
 
-// source checks one file against every rule for single files.
-func (c *checker) source(s Source) {
+// parse reads a file; nil if it does not parse, which is a fault.
+func (c *checker) parse(s Source) *file {
 	set := token.NewFileSet()
 	parsed, err := parser.ParseFile(set, s.Path, s.Text, parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil {
 		c.fault(s.Path, 1, "does not parse: %v", err)
+		return nil
+	}
+	return &file{File: parsed, path: s.Path, dir: path.Dir(s.Path), test: strings.HasSuffix(s.Path, "_test.go"), set: set}
+}
+
+// source checks one file against every rule for single files.
+func (c *checker) source(s Source) {
+	f := c.parse(s)
+	if f == nil {
 		return
 	}
-	f := &file{File: parsed, path: s.Path, dir: path.Dir(s.Path), test: strings.HasSuffix(s.Path, "_test.go"), set: set}
 	c.imports(f)
 	c.statements(f)
 	c.tlsConfigs(f)
+	c.luck(f)
 	c.describe(f)
 	if name := strings.TrimSuffix(f.Name.Name, "_test"); slices.Contains(emptyNames, name) {
 		c.fault(f.path, f.line(f.Name), "package %s: the name says nothing; name it after what it contains", name)
 	}
-	if lines := bytes.Count(s.Text, []byte("\n")); lines > maxLines && !f.test && !ast.IsGenerated(parsed) {
+	if lines := bytes.Count(s.Text, []byte("\n")); lines > maxLines && !f.test && !ast.IsGenerated(f.File) {
 		c.fault(f.path, 1, "%d lines are more than %d: there is a second noun in it", lines, maxLines)
 	}
 }
@@ -96,12 +113,10 @@ func (c *checker) describe(f *file) {
 	if f.test {
 		return
 	}
-	g := c.packages[f.dir]
-	if g == nil {
-		g = &group{first: f.path}
-		c.packages[f.dir] = g
+	g := c.group(f)
+	if g.first == "" || f.path < g.first {
+		g.first = f.path
 	}
-	g.first = min(g.first, f.path)
 	want := "Package " + f.Name.Name + " "
 	if f.Name.Name == "main" {
 		want = "Command " + path.Base(f.dir) + " "
@@ -109,10 +124,20 @@ func (c *checker) describe(f *file) {
 	g.described = g.described || strings.HasPrefix(f.Doc.Text(), want)
 }
 
+// group returns what is known of the package of f.
+func (c *checker) group(f *file) *group {
+	g := c.packages[f.dir]
+	if g == nil {
+		g = &group{}
+		c.packages[f.dir] = g
+	}
+	return g
+}
+
 // comments reports the packages without a doc comment.
 func (c *checker) comments() {
 	for _, g := range c.packages {
-		if !g.described {
+		if g.first != "" && !g.described {
 			c.fault(g.first, 1, "no file of this package has a package comment that says its job")
 		}
 	}

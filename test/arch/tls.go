@@ -3,7 +3,9 @@ package arch
 import (
 	"go/ast"
 	"go/token"
+	"path"
 	"strconv"
+	"strings"
 )
 
 // tlsConfigs reports TLS configurations without a minimum version, or with an old one, and those that verify no
@@ -67,13 +69,13 @@ func (c *checker) tlsAssignment(f *file, a *ast.AssignStmt) {
 }
 
 // importedAs is f's name for a package of the standard library; "" if f does not import it.
-func importedAs(f *file, path string) string {
+func importedAs(f *file, full string) string {
 	for _, spec := range f.Imports {
-		if full, err := strconv.Unquote(spec.Path.Value); err == nil && full == path {
+		if imported, err := strconv.Unquote(spec.Path.Value); err == nil && imported == full {
 			if spec.Name != nil {
 				return spec.Name.Name
 			}
-			return path[len("crypto/"):]
+			return path.Base(strings.TrimSuffix(full, "/v2"))
 		}
 	}
 	return ""

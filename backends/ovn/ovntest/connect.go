@@ -3,12 +3,12 @@ package ovntest
 import (
 	"context"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/netloom/netloom/pkg/ovsdb"
 	"github.com/netloom/netloom/pkg/ovsdb/inmem"
+	"github.com/netloom/netloom/test/await"
 )
 
 // StartServer starts an in-memory server of a schema on a socket, until the test ends.
@@ -33,6 +33,6 @@ func Connect(t testing.TB, opts ovsdb.Options) *ovsdb.Client {
 		cancel()
 		<-done
 	})
-	require.Eventually(t, client.Connected, patience, time.Millisecond)
+	await.True(t, client.Connected, "the client is connected")
 	return client
 }

@@ -7,7 +7,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -15,6 +14,7 @@ import (
 	"github.com/netloom/netloom/pkg/ovsdb"
 	"github.com/netloom/netloom/pkg/ovsdb/inmem"
 	"github.com/netloom/netloom/pkg/ovsdb/ovsdbtest"
+	"github.com/netloom/netloom/test/await"
 )
 
 // errInjected is the failure of a write to a real server, which cannot be asked to fail.
@@ -92,6 +92,6 @@ func (g *Target) Convert(t testing.TB, schema []byte) {
 	require.NoError(t, err, "%s", out)
 	g.traced = -1
 	for _, c := range append([]*ovsdb.Client{g.admin}, g.clients...) {
-		require.Eventually(t, func() bool { return c.Connected() && c.Schema().HasColumn("ACL", "tier") }, patience, time.Millisecond)
+		await.True(t, func() bool { return c.Connected() && c.Schema().HasColumn("ACL", "tier") }, "the client knows the new schema")
 	}
 }

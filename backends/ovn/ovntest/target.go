@@ -19,10 +19,8 @@ import (
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/ovsdb"
 	"github.com/netloom/netloom/pkg/ovsdb/inmem"
+	"github.com/netloom/netloom/test/await"
 )
-
-// patience is how long any operation of a server on the same machine may take.
-const patience = time.Minute
 
 // Target is a Northbound database with a few logical networks. Create it with New.
 type Target struct {
@@ -122,7 +120,6 @@ func (p *patient) Apply(ctx context.Context, plan *backends.Plan) error {
 func (p *patient) Plan(ctx context.Context, want *intent.Snapshot, since intent.Revision) (*backends.Plan, error) {
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
-	limit := time.After(patience)
 	for {
 		plan, err := p.Backend.Plan(ctx, want, since)
 		lost := errors.Is(err, ovsdb.ErrNotConnected) || errors.Is(err, ovsdb.ErrUnknownOutcome)
@@ -132,8 +129,6 @@ func (p *patient) Plan(ctx context.Context, want *intent.Snapshot, since intent.
 		select {
 		case <-ctx.Done():
 			return nil, ctx.Err()
-		case <-limit:
-			return nil, err
 		case <-tick.C:
 		}
 	}
@@ -168,10 +163,10 @@ func (g *Target) Prepare(t testing.TB, endpoints []intent.Endpoint, nodes []*int
 	g.transact(t, ops...)
 	for _, c := range append(slices.Clone(g.clients), g.admin) {
 		for _, name := range added {
-			require.Eventually(t, func() bool {
+			await.True(t, func() bool {
 				_, ok := c.Port(name)
 				return ok || !c.Connected()
-			}, patience, time.Millisecond)
+			}, "the client knows port %s", name)
 		}
 	}
 }
