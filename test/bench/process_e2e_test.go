@@ -9,13 +9,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/netloom/netloom/pkg/ovsdb"
 	"github.com/netloom/netloom/pkg/ovsdb/ovsdbtest"
 	"github.com/netloom/netloom/pkg/ovsdb/schema"
+	"github.com/netloom/netloom/test/await"
 	"github.com/netloom/netloom/test/bench/figures"
 	"github.com/netloom/netloom/test/bench/footprint"
 	"github.com/netloom/netloom/test/policygen"
@@ -72,7 +72,7 @@ func connect(tb testing.TB, endpoint string) (client *ovsdb.Client, stop func())
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- client.Run(ctx) }()
-	require.Eventually(tb, client.Connected, patience, time.Millisecond)
+	await.True(tb, client.Connected, "the client is connected")
 	return client, func() {
 		cancel()
 		<-done

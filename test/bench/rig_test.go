@@ -15,6 +15,7 @@ import (
 	"github.com/netloom/netloom/backends/ovn"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/ovsdb"
+	"github.com/netloom/netloom/test/await"
 	"github.com/netloom/netloom/test/oracle"
 	"github.com/netloom/netloom/translator"
 )
@@ -42,7 +43,7 @@ func newRig(tb testing.TB, endpoint string) *rig {
 		cancel()
 		<-done
 	})
-	require.Eventually(tb, client.Connected, patience, time.Millisecond)
+	await.True(tb, client.Connected, "the client is connected")
 	names, err := ovn.ParsePortNames(ovn.DefaultPortNames)
 	require.NoError(tb, err)
 	backend, err := ovn.New(client, ovn.Options{Owner: "bench", Ports: names})
@@ -140,8 +141,8 @@ func makePorts(tb testing.TB, client *ovsdb.Client, c *oracle.Cluster) {
 		return
 	}
 	last := c.Pods[len(c.Pods)-1]
-	require.Eventually(tb, func() bool {
+	await.True(tb, func() bool {
 		_, ok := client.Port(last.Namespace + "_" + last.Name)
 		return ok
-	}, patience, time.Millisecond)
+	}, "the client knows the port of the last pod")
 }

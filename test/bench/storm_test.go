@@ -17,6 +17,7 @@ import (
 	"github.com/netloom/netloom/pkg/ovsdb/inmem"
 	"github.com/netloom/netloom/pkg/ovsdb/schema"
 	"github.com/netloom/netloom/pkg/reconcile"
+	"github.com/netloom/netloom/test/await"
 	"github.com/netloom/netloom/test/oracle"
 	"github.com/netloom/netloom/test/policygen"
 )
@@ -66,7 +67,7 @@ func TestStormCausesNoReadBack(t *testing.T) {
 	reaches := func(s *intent.Snapshot) func() bool {
 		return func() bool { st := loop.Status(); return st.Converged && st.Revision == s.Revision() }
 	}
-	require.Eventually(t, reaches(newest()), patience, time.Millisecond)
+	await.True(t, reaches(newest()), "the first state is in force")
 
 	first := newest()
 	for i := range stormChanges {
@@ -80,7 +81,7 @@ func TestStormCausesNoReadBack(t *testing.T) {
 	require.False(t, remembered, "this is no storm: every change of it is remembered")
 	began := time.Now()
 	close(gate)
-	require.Eventually(t, reaches(last), patience, time.Millisecond)
+	await.True(t, reaches(last), "the last state is in force")
 
 	t.Logf("%d changes of %d pods and %d policies were in force %v after the last one", stormChanges, len(cluster.Pods), len(cluster.Policies), time.Since(began))
 	counts := readBacks(t, observer)

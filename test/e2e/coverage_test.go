@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/netloom/netloom/test/await"
 	"github.com/netloom/netloom/test/e2e/ovnlab"
 )
 
@@ -53,11 +54,11 @@ func TestAWrongPortNameOpensNoPod(t *testing.T) {
 	require.False(t, before[intoTheBank])
 	put(t, dir, "closed.yaml", "apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {namespace: bank, name: closed}\n"+
 		"spec: {podSelector: {}, policyTypes: [Ingress]}\n")
-	ovnlab.Eventually(t, patience, "the new policy is enforced", func() bool {
+	await.True(t, func() bool {
 		running(t, daemon)
 		lab.Sync()
 		return lab.Trace(intoTheBank) == ovnlab.Drop
-	})
+	}, "the new policy is enforced")
 	after := dropped()
 	for f := range before {
 		require.True(t, after[f], "%v passes", f)

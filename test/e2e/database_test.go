@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/netloom/netloom/test/await"
 	"github.com/netloom/netloom/test/e2e/ovnlab"
 )
 
@@ -87,11 +88,11 @@ func TestPortAppearsLater(t *testing.T) {
 	probe := ovnlab.Flow{Src: netip.MustParseAddr("10.244.1.30"), Dst: netip.MustParseAddr("10.244.1.10"), Protocol: "tcp", Port: 80}
 	for range 3 { // gone and back again
 		lab.NBCtl("lsp-add", "ls0", "shop_web", "--", "lsp-set-addresses", "shop_web", "0a:01:00:00:00:00 10.244.1.10 fd00:10:1::10")
-		ovnlab.Eventually(t, patience, "the new port is isolated", func() bool {
+		await.True(t, func() bool {
 			running(t, daemon)
 			lab.Sync()
 			return lab.Trace(probe) == ovnlab.Drop
-		})
+		}, "the new port is isolated")
 		require.True(t, isInSync(t, dir, lab.NBUnix()))
 		lab.NBCtl("lsp-del", "shop_web")
 	}

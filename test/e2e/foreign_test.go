@@ -15,13 +15,13 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	libovsdb "github.com/ovn-kubernetes/libovsdb/ovsdb"
 	"github.com/stretchr/testify/require"
 
 	"github.com/netloom/netloom/pkg/ovsdb"
 	"github.com/netloom/netloom/pkg/ovsdb/nbtrace"
+	"github.com/netloom/netloom/test/await"
 	"github.com/netloom/netloom/test/e2e/ovnlab"
 )
 
@@ -71,7 +71,7 @@ func connect(t *testing.T, lab *ovnlab.Lab) *ovsdb.Client {
 	db, err := ovsdb.New(ovsdb.Options{Endpoints: []string{lab.NBUnix()}})
 	require.NoError(t, err)
 	go func() { _ = db.Run(t.Context()) }()
-	require.Eventually(t, db.Connected, 30*time.Second, 10*time.Millisecond)
+	await.True(t, db.Connected, "the client is connected")
 	return db
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/netloom/netloom/test/await"
 	"github.com/netloom/netloom/test/e2e/ovnlab"
 )
 
@@ -68,9 +69,9 @@ func (c *twoClusters) relabel(t *testing.T, replace ...string) {
 // peers waits until the only address set of a cluster has exactly some addresses, and its chassis the flows for it.
 func (c *twoClusters) peers(t *testing.T, cluster string, want ...string) {
 	t.Helper()
-	ovnlab.Eventually(t, patience, "the address set of cluster "+cluster+" has "+strings.Join(want, " "), func() bool {
+	await.True(t, func() bool {
 		return strings.TrimSpace(c.labs[cluster].NBCtl("--bare", "--columns=addresses", "list", "Address_Set")) == strings.Join(want, " ")
-	})
+	}, "%s", "the address set of cluster "+cluster+" has "+strings.Join(want, " "))
 	c.gateway[cluster].SyncHV()
 }
 
@@ -90,10 +91,10 @@ func (c *twoClusters) expect(t *testing.T, want ovnlab.Outcome, from, to string)
 func (c *twoClusters) connects(t *testing.T, from, to string) {
 	t.Helper()
 	src, dst := c.hosts[from].Addr(false), netip.AddrPortFrom(c.hosts[to].Addr(false), 5432)
-	ovnlab.Eventually(t, patience, from+" reaches "+to, func() bool {
+	await.True(t, func() bool {
 		got, err := c.hosts[from].Connect(t.Context(), "tcp", src, dst, 2*time.Second)
 		return err == nil && got == ovnlab.Answered
-	})
+	}, "%s", from+" reaches "+to)
 }
 
 // TestInterconnect sends packets between the pods of two clusters: what a policy allows by a label in the other cluster

@@ -19,6 +19,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/netloom/netloom/test/await"
 	"github.com/netloom/netloom/test/e2e/ovnlab"
 )
 
@@ -112,14 +113,14 @@ func startWith(tb testing.TB, dir, nb string, more ...string) (p *ovnlab.Process
 	require.NoError(tb, l.Close())
 	args := append([]string{binary(tb), "run", "--manifests", dir, "--ovn-nb", nb, "--listen", listen, "--debug-listen="}, more...)
 	p = ovnlab.Spawn(tb, filepath.Join(tb.TempDir(), "netloom.log"), os.Environ(), args...)
-	ovnlab.Eventually(tb, patience, "netloom run is ready", func() bool {
+	await.True(tb, func() bool {
 		select {
 		case <-p.Exited():
 			require.FailNow(tb, "netloom run exited", "code %d:\n%s", p.ExitCode(), p.Tail(30))
 		default:
 		}
 		return ready(tb.Context(), listen)
-	})
+	}, "netloom run is ready")
 	return p, listen
 }
 

@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/netloom/netloom/test/e2e/ovnlab"
+	"github.com/netloom/netloom/test/await"
 )
 
 // TestAnEqualPolicyCausesNoRecompute adds a policy that is equal to one that exists, and deletes it. The row in which that is noted
@@ -42,7 +42,7 @@ func TestAnEqualPolicyCausesNoRecompute(t *testing.T) {
 		before := lab.FlowRecomputes()
 		require.NoError(t, step.do())
 		mustApply(t, dir, lab.NBUnix())
-		ovnlab.Eventually(t, patience, "northd has handled the note", func() bool { return noted() == step.want })
+		await.True(t, func() bool { return noted() == step.want }, "northd has handled the note")
 		require.Equal(t, before, lab.FlowRecomputes(), step.name)
 	}
 	require.Empty(t, lab.Complaints())

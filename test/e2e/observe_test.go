@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/netloom/netloom/test/await"
 	"github.com/netloom/netloom/test/e2e/ovnlab"
 )
 
@@ -39,7 +40,7 @@ func TestObserveRealLogs(t *testing.T) {
 		{"e2e/far", "e2e/web", "udp/7000", "denied", "NetworkPolicy/e2e/web", "default deny"},
 	}
 	var got struct{ Flows []flow }
-	ovnlab.Eventually(t, patience, "the log has the packets", func() bool {
+	await.True(t, func() bool {
 		out, err := exec.CommandContext(t.Context(), binary(t), "observe", "-f", s.dir, "-o", "json", s.chassis.ControllerLog()).Output()
 		if err != nil {
 			return false // no such line yet
@@ -47,6 +48,6 @@ func TestObserveRealLogs(t *testing.T) {
 		got.Flows = nil
 		require.NoError(t, json.Unmarshal(out, &got), "%s", out)
 		return len(got.Flows) >= len(want)
-	})
+	}, "the log has the packets")
 	require.ElementsMatch(t, want, got.Flows)
 }

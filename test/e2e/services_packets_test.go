@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/netloom/netloom/test/await"
 	"github.com/netloom/netloom/test/e2e/ovnlab"
 )
 
@@ -74,11 +75,11 @@ func (m *mall) sticks(t *testing.T, to [2]string, pool ...string) {
 			at := netip.AddrPortFrom(netip.MustParseAddr(text), 80)
 			src := host.Addr(i == 1)
 			// OVN drops what it learns from: the first connection of a client to a service with affinity.
-			ovnlab.Eventually(t, patience, "a first answer", func() bool {
+			await.True(t, func() bool {
 				_, outcome, err := host.Ask(t.Context(), protocol, src, at, 200*time.Millisecond)
 				require.NoError(t, err)
 				return outcome == ovnlab.Answered
-			})
+			}, "a first answer")
 			first := ""
 			for range 20 {
 				got, outcome, err := host.Ask(t.Context(), protocol, src, at, 3*time.Second)

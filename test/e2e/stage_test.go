@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/netloom/netloom/test/await"
 	"github.com/netloom/netloom/test/e2e/ovnlab"
 )
 
@@ -64,10 +65,10 @@ func newStage(t *testing.T) *stage {
 // settle waits until the database is in sync with the manifests and the chassis has the flows for it.
 func (s *stage) settle(t *testing.T, daemon *ovnlab.Process) {
 	t.Helper()
-	ovnlab.Eventually(t, patience, "the database is in sync with the manifests", func() bool {
+	await.True(t, func() bool {
 		running(t, daemon)
 		return isInSync(t, s.dir, s.lab.NBUnix())
-	})
+	}, "the database is in sync with the manifests")
 	s.chassis.SyncHV()
 }
 
@@ -156,14 +157,14 @@ func (w *watch) turns(t *testing.T, n int) {
 			target[l] = l.Count() + n
 		}
 	}
-	ovnlab.Eventually(t, patience, "clients keep trying", func() bool {
+	await.True(t, func() bool {
 		for l, want := range target {
 			if l.Count() < want {
 				return false
 			}
 		}
 		return true
-	})
+	}, "clients keep trying")
 }
 
 // check fails the test when a client saw what it should not have.

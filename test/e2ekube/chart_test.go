@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/netloom/netloom/test/await"
 	"github.com/netloom/netloom/test/e2e/ovnlab"
 )
 
@@ -50,13 +51,13 @@ func (w *world) classicEndpoints() {
 {apiVersion: v1, kind: Endpoints, metadata: {namespace: shop, name: classic}, subsets: [{addresses: [{ip: %s}], ports: [{port: 80}]}]}
 `, web.v4))
 	to := ovnlab.Flow{Src: prober.addr(false), Dst: netip.MustParseAddr("10.96.7.7"), Protocol: "tcp", Port: 8000}
-	ovnlab.Eventually(w.t, patience, "Endpoints are balanced", func() bool {
+	await.True(w.t, func() bool {
 		w.netloom.Running()
 		w.ovn.Sync()
 		tracer := w.ovn.Tracer()
 		defer tracer.Close()
 		return slices.Equal(tracer.Balance(to).Backends, []netip.AddrPort{netip.AddrPortFrom(web.addr(false), 80)})
-	})
+	}, "Endpoints are balanced")
 	watch := slices.DeleteFunc(rights, func(r right) bool { return r.verb != "watch" })
 	require.Len(w.t, watch, 3, "Services, Endpoints and ServiceImports")
 	require.Empty(w.t, unused(w.kube, "system:serviceaccount:chart:netloom", watch), "unused")

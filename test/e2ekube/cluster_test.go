@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/netloom/netloom/pkg/apis/netloom/v1alpha1"
+	"github.com/netloom/netloom/test/await"
 	"github.com/netloom/netloom/test/e2e/ovnlab"
 )
 
@@ -32,14 +33,14 @@ func TestClusterToPlayWith(t *testing.T) {
 	require.NoError(t, err, string(out))
 	p := ovnlab.Spawn(t, filepath.Join(dir, "cluster.log"), append(os.Environ(), "TMPDIR="+dir), program,
 		"-kubeapi", *kubeapiFlag, "-netloom", netloom, "-overlay", deployDir+"/overlays/central")
-	ovnlab.Eventually(t, 2*patience, "the cluster is up", func() bool {
+	await.True(t, func() bool {
 		select {
 		case <-p.Exited():
 			require.FailNow(t, "the cluster ended", p.Tail(30))
 		default:
 		}
 		return strings.Contains(p.Tail(100), "Ctrl-C takes it down.")
-	})
+	}, "the cluster is up")
 	said := regexp.MustCompile(`KUBECONFIG=(\S+)`).FindStringSubmatch(p.Tail(100))
 	require.Len(t, said, 2)
 	config, err := clientcmd.BuildConfigFromFlags("", said[1])
@@ -52,10 +53,10 @@ func TestClusterToPlayWith(t *testing.T) {
 
 	objects, err := dynamic.NewForConfig(config)
 	require.NoError(t, err)
-	ovnlab.Eventually(t, patience, "policies have a status", func() bool {
+	await.True(t, func() bool {
 		statuses, err := objects.Resource(v1alpha1.GroupVersion.WithResource("policystatuses")).List(t.Context(), metav1.ListOptions{})
 		return err == nil && len(statuses.Items) >= len(policies.Items)
-	})
+	}, "policies have a status")
 
 	probe := exec.CommandContext(t.Context(), netloom, "probe", "--server", "auto", "shop/web-0->shop/api-0:tcp/api")
 	probe.Env = append(os.Environ(), "KUBECONFIG="+said[1])

@@ -15,7 +15,7 @@ import (
 	"github.com/netloom/netloom/pkg/apis/clusterpolicy"
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/source"
-	"github.com/netloom/netloom/test/e2e/ovnlab"
+	"github.com/netloom/netloom/test/await"
 )
 
 // clusterPolicyGroup is the API group of cluster-wide policies.
@@ -55,10 +55,10 @@ func (w *world) defineClusterPolicies() {
 	}
 	for _, r := range source.Resources() {
 		if object.IsClusterPolicy(r.Kind) {
-			ovnlab.Eventually(w.t, patience, "the server has "+r.Kind, func() bool {
+			await.True(w.t, func() bool {
 				_, err := w.kube.Objects().Resource(r.GroupVersionResource()).List(w.t.Context(), metav1.ListOptions{})
 				return err == nil
-			})
+			}, "%s", "the server has "+r.Kind)
 		}
 	}
 }
@@ -88,10 +88,10 @@ func TestClusterPoliciesAreDefinedLater(t *testing.T) {
 
 	w.defineClusterPolicies()
 	w.kube.Apply(lockdown)
-	ovnlab.Eventually(t, patience, "the policy is enforced", func() bool {
+	await.True(t, func() bool {
 		w.netloom.Running()
 		return !w.connects(api, db, 5432)
-	})
+	}, "the policy is enforced")
 	require.True(t, w.connects(web, api, 80), "other pods keep what they are allowed")
 	require.True(t, w.connects(prober, db, 80), "and so do other ports")
 	client := w.kube.Objects().Resource(schema.GroupVersionResource{Group: clusterPolicyGroup, Version: "v1alpha2", Resource: "clusternetworkpolicies"})
@@ -108,10 +108,10 @@ func (w *world) awaitClusterPolicies() {
 			continue
 		}
 		client := w.kube.Objects().Resource(r.GroupVersionResource())
-		ovnlab.Eventually(w.t, patience, "every "+r.Kind+" is enforced", func() bool {
+		await.True(w.t, func() bool {
 			list, err := client.List(w.t.Context(), metav1.ListOptions{})
 			return err == nil && len(list.Items) == 1 && isEnforced(&list.Items[0])
-		})
+		}, "%s", "every "+r.Kind+" is enforced")
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/netloom/netloom/pkg/apis/proxy/v1alpha1"
-	"github.com/netloom/netloom/test/e2e/ovnlab"
+	"github.com/netloom/netloom/test/await"
 	"github.com/netloom/netloom/test/e2ekube/deployment"
 	"github.com/netloom/netloom/test/e2ekube/kubelab"
 	"github.com/netloom/netloom/test/e2ekube/nbwatch"
@@ -115,10 +115,10 @@ func testUpstreams(t *testing.T, w *world, b *kubelab.Lab) {
 	require.NoError(t, err)
 	w.kube.Apply(string(definition))
 	clusters := w.kube.Objects().Resource(v1alpha1.GroupVersion.WithResource(v1alpha1.PluralUpstreamCluster))
-	ovnlab.Eventually(t, patience, "the server has UpstreamClusters", func() bool {
+	await.True(t, func() bool {
 		_, err := clusters.List(t.Context(), metav1.ListOptions{})
 		return err == nil
-	})
+	}, "the server has UpstreamClusters")
 	config := b.Config()
 	ca, err := os.ReadFile(config.CAFile)
 	require.NoError(t, err)
@@ -143,12 +143,12 @@ spec:
 		text, err := w.netloom.Get("/readyz")
 		return err == nil && strings.Contains(text, "which other clusters there are has not been readable for ")
 	}
-	ovnlab.Eventually(t, patience, "a missing permission is reported", unread)
+	await.True(t, unread, "a missing permission is reported")
 	require.True(t, w.isPeer(remote), "b stays in the set")
 	w.kube.ApplyObjects([]*unstructured.Unstructured{deployment.Find(objects, "ClusterRole", upstreamsRole)})
-	ovnlab.Eventually(t, patience, "UpstreamClusters are read again", func() bool { return !unread() })
+	await.True(t, func() bool { return !unread() }, "UpstreamClusters are read again")
 	require.NoError(t, clusters.Delete(t.Context(), "b", metav1.DeleteOptions{}))
-	ovnlab.Eventually(t, patience, "b leaves the set", func() bool { return !w.isPeer(remote) })
+	await.True(t, func() bool { return !w.isPeer(remote) }, "b leaves the set")
 	w.netloom.Stop()
 }
 
@@ -163,10 +163,10 @@ func peerObjects(t *testing.T) []*unstructured.Unstructured {
 // awaitLost waits until netloom reports that b cannot be read, or no longer does.
 func (w *world) awaitLost(lost bool) {
 	w.t.Helper()
-	ovnlab.Eventually(w.t, patience, "b can be read or not", func() bool {
+	await.True(w.t, func() bool {
 		text, err := w.netloom.Get("/readyz")
 		return err == nil && lost == strings.Contains(text, "cluster b has not been readable for ")
-	})
+	}, "b can be read or not")
 }
 
 // isPeer reports whether an address set has the addresses of a pod.

@@ -20,7 +20,7 @@ import (
 
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
 	"github.com/netloom/netloom/pkg/openwrt/simulator"
-	"github.com/netloom/netloom/test/e2e/ovnlab"
+	"github.com/netloom/netloom/test/await"
 	"github.com/netloom/netloom/test/e2ekube/kubelab"
 )
 
@@ -180,10 +180,10 @@ func (w *world) restartQuietly(all ...*branch) {
 		b.device.Reset()
 	}
 	w.restart()
-	ovnlab.Eventually(w.t, patience, "the devices are read back", func() bool {
+	await.True(w.t, func() bool {
 		w.netloom.Running()
 		return !slices.ContainsFunc(all, func(b *branch) bool { return reads(w.t, b.device) <= 2*kindsOfDevice })
-	})
+	}, "the devices are read back")
 }
 
 // kindsOfDevice is how many lists a device is read back by.
@@ -258,11 +258,11 @@ func (w *world) killLeader(pods []*kubelab.Pod) {
 	w.t.Helper()
 	pods[0].Kill()
 	w.netloom = pods[1]
-	ovnlab.Eventually(w.t, patience, "the other replica leads", func() bool {
+	await.True(w.t, func() bool {
 		w.netloom.Running()
 		answer, err := w.netloom.Get("/readyz")
 		return err == nil && !strings.Contains(answer, "standby")
-	})
+	}, "the other replica leads")
 }
 
 // applyBranch applies the objects for the CNF, in another namespace.
@@ -279,7 +279,7 @@ func (w *world) applyBranch() {
 // awaitInSync waits until so many objects are in sync on both pods and have a finalizer.
 func (w *world) awaitInSync(want int) {
 	w.t.Helper()
-	ovnlab.Eventually(w.t, patience, fmt.Sprintf("%d objects are in sync on both pods", want), func() bool {
+	await.True(w.t, func() bool {
 		w.netloom.Running()
 		n := 0
 		for _, plural := range sdwanKinds() {
@@ -296,7 +296,7 @@ func (w *world) awaitInSync(want int) {
 			}
 		}
 		return n == want
-	})
+	}, "%d objects are in sync on both pods", want)
 }
 
 // podStates are the states of an object on each pod.
@@ -315,12 +315,12 @@ func podStates(t *testing.T, o *unstructured.Unstructured) map[string]string {
 // awaitPod waits for the state of a zone on one pod.
 func (w *world) awaitPod(zone, pod, want string) {
 	w.t.Helper()
-	ovnlab.Eventually(w.t, patience, zone+" is "+want+" on "+pod, func() bool {
+	await.True(w.t, func() bool {
 		w.netloom.Running()
 		o, err := w.zones().Get(w.t.Context(), zone, metav1.GetOptions{})
 		require.NoError(w.t, err)
 		return podStates(w.t, o)[pod] == want
-	})
+	}, "%s", zone+" is "+want+" on "+pod)
 }
 
 // zones are the FirewallZones for the CNF.
@@ -336,11 +336,11 @@ func (w *world) deleteZone(name string) {
 
 func (w *world) awaitGone(name string) {
 	w.t.Helper()
-	ovnlab.Eventually(w.t, patience, name+" is gone", func() bool {
+	await.True(w.t, func() bool {
 		w.netloom.Running()
 		_, err := w.zones().Get(w.t.Context(), name, metav1.GetOptions{})
 		return apierrors.IsNotFound(err)
-	})
+	}, "%s", name+" is gone")
 }
 
 // requireAlike waits until two devices hold the same, also in the kernel, and strongSwan has the key of the tunnel as it is in the
@@ -352,12 +352,12 @@ func (w *world) requireAlike(a, b *branch) {
 			w.t.Logf("%s holds\n%s\n%s holds\n%s", a.pod, strings.Join(holding(a.device), "\n"), b.pod, strings.Join(holding(b.device), "\n"))
 		}
 	}()
-	ovnlab.Eventually(w.t, patience, "the devices hold the same", func() bool { return slices.Equal(holding(a.device), holding(b.device)) })
+	await.True(w.t, func() bool { return slices.Equal(holding(a.device), holding(b.device)) }, "the devices hold the same")
 	for _, d := range []*simulator.Device{a.device, b.device} {
-		ovnlab.Eventually(w.t, patience, "the key is loaded", func() bool {
+		await.True(w.t, func() bool {
 			secrets := d.Secrets()
 			return len(secrets) == 1 && secrets[0].Key == "two words"
-		})
+		}, "the key is loaded")
 	}
 }
 
@@ -373,17 +373,17 @@ func holding(d *simulator.Device) []string {
 // requireReports waits until the CNFStatus of the cluster shows what both pods report of themselves.
 func (w *world) requireReports(want ...*branch) {
 	w.t.Helper()
-	ovnlab.Eventually(w.t, patience, "both pods report", func() bool {
+	await.True(w.t, func() bool {
 		reports := w.reports()
 		return len(reports) == len(want) &&
 			!slices.ContainsFunc(want, func(b *branch) bool { return !reportsOf(w.t, reports[b.pod], b) })
-	})
+	}, "both pods report")
 }
 
 // awaitReport waits until the CNFStatus shows this text as the report of a pod.
 func (w *world) awaitReport(b *branch, want string) {
 	w.t.Helper()
-	ovnlab.Eventually(w.t, patience, b.pod+" is "+want, func() bool { return w.reports()[b.pod].Status == want })
+	await.True(w.t, func() bool { return w.reports()[b.pod].Status == want }, "%s", b.pod+" is "+want)
 }
 
 // reports are those of the CNFStatus of the cluster, by pod.
@@ -428,7 +428,7 @@ func reportsOf(t *testing.T, i v1alpha1.CNFInformation, b *branch) bool {
 // awaitEvents waits until at least so many objects of a kind, "" for any, have an Event with a reason.
 func (w *world) awaitEvents(namespace, kind, reason string, want int) {
 	w.t.Helper()
-	ovnlab.Eventually(w.t, patience, fmt.Sprintf("%d objects have the Event %s", want, reason), func() bool {
+	await.True(w.t, func() bool {
 		list, err := w.kube.Client().CoreV1().Events(namespace).List(w.t.Context(), metav1.ListOptions{})
 		require.NoError(w.t, err)
 		about := map[string]bool{}
@@ -438,5 +438,5 @@ func (w *world) awaitEvents(namespace, kind, reason string, want int) {
 			}
 		}
 		return len(about) >= want
-	})
+	}, "%d objects have the Event %s", want, reason)
 }

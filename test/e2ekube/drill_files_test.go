@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/netloom/netloom/pkg/ovsdb/nbtrace"
+	"github.com/netloom/netloom/test/await"
 	"github.com/netloom/netloom/test/e2e/ovnlab"
 )
 
@@ -132,11 +133,11 @@ func (f *filesDrill) goneSlowly() {
 		}
 		f.remove(policyFile(p))
 		now := before
-		ovnlab.Eventually(f.t, patience, "the missing policy is judged", func() bool {
+		await.True(f.t, func() bool {
 			f.running()
 			now = f.kept()
 			return len(now.Objects) > len(before.Objects) || f.opened(p)
-		})
+		}, "the missing policy is judged")
 		if len(now.Objects) == len(before.Objects) {
 			require.Empty(f.t, now.Objects, "nothing is released once something is kept")
 			let++
@@ -165,7 +166,7 @@ func (f *filesDrill) approve(kept keptObjects, let int) {
 	f.witness.release(toName(toPod(teams-1, freePod))) // isolated by a policy that is kept
 	_, err = f.ask(http.MethodPost, "/debug/approve?digest="+kept.Digest)
 	require.NoError(f.t, err)
-	ovnlab.Eventually(f.t, patience, "what was kept is removed", func() bool {
+	await.True(f.t, func() bool {
 		f.running()
 		for _, p := range f.load.cluster.Policies[let:] {
 			if !f.opened(p) {
@@ -173,7 +174,7 @@ func (f *filesDrill) approve(kept keptObjects, let int) {
 			}
 		}
 		return len(f.kept().Objects) == 0
-	})
+	}, "what was kept is removed")
 	f.witness.check() // above all, the new policies are in force
 }
 
@@ -276,9 +277,9 @@ func (f *filesDrill) kept() keptObjects {
 
 func (f *filesDrill) awaitKept(n int) {
 	f.t.Helper()
-	ovnlab.Eventually(f.t, patience, fmt.Sprintf("%d policies are kept", n), func() bool {
+	await.True(f.t, func() bool {
 		f.running()
 		f.witness.check()
 		return len(f.kept().Objects) == n
-	})
+	}, "%d policies are kept", n)
 }

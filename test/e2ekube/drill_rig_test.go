@@ -20,6 +20,7 @@ import (
 
 	"github.com/netloom/netloom/pkg/ovsdb/nbtrace"
 	"github.com/netloom/netloom/pkg/ovsdb/ovsdbtest"
+	"github.com/netloom/netloom/test/await"
 	"github.com/netloom/netloom/test/e2e/ovnlab"
 	"github.com/netloom/netloom/test/e2ekube/nbwatch"
 	"github.com/netloom/netloom/test/oracle"
@@ -177,12 +178,12 @@ func (w *witness) release(names ...string) {
 // await waits until all that is pending is denied.
 func (w *witness) await(what string, running func()) {
 	w.t.Helper()
-	ovnlab.Eventually(w.t, patience, what, func() bool {
+	await.True(w.t, func() bool {
 		running()
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		return len(w.pending) == 0
-	})
+	}, "%s", what)
 	w.check()
 }
 

@@ -17,7 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/netloom/netloom/pkg/ovsdb/nbtrace"
-	"github.com/netloom/netloom/test/e2e/ovnlab"
+	"github.com/netloom/netloom/test/await"
 	"github.com/netloom/netloom/test/e2ekube/kubelab"
 )
 
@@ -111,11 +111,11 @@ func (d *drill) lose(resources ...string) (giveBack func()) {
 // mended waits until resources can be read again.
 func (d *drill) mended(resources ...string) {
 	d.t.Helper()
-	ovnlab.Eventually(d.t, patience, "everything can be read again", func() bool {
+	await.True(d.t, func() bool {
 		d.netloom.Running()
 		problems, err := d.netloom.Get("/debug/problems")
 		return err == nil && !slices.ContainsFunc(resources, func(r string) bool { return strings.Contains(problems, r) })
-	})
+	}, "everything can be read again")
 	require.Empty(d.t, d.kept().Objects)
 	d.witness.check()
 }
@@ -163,12 +163,12 @@ func (d *drill) wrongPortNames() {
 	d.t.Log("netloom restarts with names of logical ports that fit none")
 	d.end()
 	d.run("NETLOOM_OVN_PORT_NAMES={namespace}-{pod}")
-	ovnlab.Eventually(d.t, patience, "the ports are kept", func() bool {
+	await.True(d.t, func() bool {
 		d.netloom.Running()
 		d.witness.check()
 		text, err := d.netloom.Get("/metrics")
 		return err == nil && strings.Contains(text, "netloom_kept_ports{") && !strings.Contains(text, `netloom_kept_ports{target="ovn"} 0`)
-	})
+	}, "the ports are kept")
 	deny := isolating(5, "api")
 	deny.Name, deny.Spec.PolicyTypes = "api-out", []networkingv1.PolicyType{networkingv1.PolicyTypeEgress}
 	d.denied(deny, fromPod(5, 2))
@@ -189,7 +189,7 @@ func (d *drill) halfDeleted() {
 	}
 	began := time.Now()
 	d.deletePolicies(0, half)
-	ovnlab.Eventually(d.t, patience, "the pods of half the cluster are open", func() bool {
+	await.True(d.t, func() bool {
 		d.netloom.Running()
 		require.Empty(d.t, d.kept().Objects, "a deletion that was seen is never kept")
 		for k := range half {
@@ -200,7 +200,7 @@ func (d *drill) halfDeleted() {
 			}
 		}
 		return true
-	})
+	}, "the pods of half the cluster are open")
 	d.t.Logf("%-45s %v", "the policies of half the cluster deleted", time.Since(began))
 	for k := range half {
 		require.Zero(d.t, d.witness.rowsOf(teamName(k)))
@@ -255,7 +255,7 @@ func (d *drill) enforced(object string, packet nbtrace.Packet, change func() (ve
 	d.witness.await(object+" closes "+name, d.netloom.Running)
 	all := d.times.of("drill")
 	c := all[len(all)-1]
-	ovnlab.Eventually(d.t, patience, "the API server's watch delivers "+object, func() bool { return d.times.delivered(c) })
+	await.True(d.t, func() bool { return d.times.delivered(c) }, "%s", "the API server's watch delivers "+object)
 	d.t.Logf("%-45s %v; the API server's watch %v", object, d.witness.enforced(name).Sub(c.sent), c.watched.Sub(c.sent))
 }
 
@@ -277,11 +277,11 @@ func (d *drill) kept() keptObjects {
 // awaitKept waits until netloom reports this many kept objects.
 func (d *drill) awaitKept(n int) {
 	d.t.Helper()
-	ovnlab.Eventually(d.t, patience, fmt.Sprintf("%d objects are kept", n), func() bool {
+	await.True(d.t, func() bool {
 		d.netloom.Running()
 		d.witness.check()
 		return len(d.kept().Objects) == n
-	})
+	}, "%d objects are kept", n)
 	said, err := d.netloom.Get("/readyz")
 	require.NoError(d.t, err)
 	require.Equal(d.t, n > 0, strings.Contains(said, "degraded: "), said)

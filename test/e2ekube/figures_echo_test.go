@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/netloom/netloom/test/await"
 	"github.com/netloom/netloom/test/e2e/ovnlab"
 )
 
@@ -31,7 +32,7 @@ func (s *sizing) echoed(key string, sets, groups int) *cost {
 	s.t.Helper()
 	log := filepath.Join(s.t.TempDir(), "log")
 	echo := ovnlab.Launch(s.t, log, exec.CommandContext(s.t.Context(), s.echo, "-kubeconfig", s.kube.Kubeconfig(), "-nb", s.ovn.NBTCP(), "-sets", strconv.Itoa(sets), "-groups", strconv.Itoa(groups)))
-	ovnlab.Eventually(s.t, patience, "the other program watches", func() bool { return strings.Contains(echo.Tail(1), "ready") })
+	await.True(s.t, func() bool { return strings.Contains(echo.Tail(1), "ready") }, "the other program watches")
 	require.NoError(s.t, s.netloom.Signal(syscall.SIGSTOP))
 	c := s.measure(2*min(*flipsFlag, echoFlips), func(i int) *change { return s.flip(key, i) })
 	require.NoError(s.t, s.netloom.Signal(syscall.SIGCONT))

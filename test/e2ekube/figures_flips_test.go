@@ -14,8 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/netloom/netloom/pkg/ovsdb/ovsdbtest"
+	"github.com/netloom/netloom/test/await"
 	"github.com/netloom/netloom/test/bench/figures"
-	"github.com/netloom/netloom/test/e2e/ovnlab"
 	"github.com/netloom/netloom/test/policygen"
 )
 
@@ -63,7 +63,7 @@ func (s *sizing) measure(n int, begin func(i int) *change) *cost {
 		}
 		rows, flows := s.times.seen(), s.installs.Changes()
 		one := begin(i)
-		ovnlab.Eventually(s.t, scalePatience, "a change has its rows", func() bool { return s.times.committed(one) })
+		await.True(s.t, func() bool { return s.times.committed(one) }, "a change has its rows")
 		s.chassis.Settle()
 		c.changes, c.rows = append(c.changes, one), append(c.rows, s.times.seen()-rows)
 		if s.installs.Changes() > flows {
@@ -132,9 +132,9 @@ func (s *sizing) flips(key, what string) {
 // awaitEvents waits until the plain watch has the event of every change.
 func (s *sizing) awaitEvents(c *cost) {
 	s.t.Helper()
-	ovnlab.Eventually(s.t, patience, "the plain watch has every event", func() bool {
+	await.True(s.t, func() bool {
 		return !slices.ContainsFunc(c.changes, func(one *change) bool { return !s.times.delivered(one) })
-	})
+	}, "the plain watch has every event")
 }
 
 // addDelivery adds the times until the rows of changes were committed, beside those of a program that only passes events on.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/netloom/netloom/test/await"
 	"github.com/netloom/netloom/test/bench/figures"
 	"github.com/netloom/netloom/test/e2e/ovnlab"
 	"github.com/netloom/netloom/test/e2ekube/kubelab"
@@ -177,10 +178,10 @@ func (s *sizing) at(pods int, limit float64) *float64 {
 // awaitNothingToDo waits until a plan, as a user would ask for it, finds the database in sync.
 func (s *sizing) awaitNothingToDo() {
 	s.t.Helper()
-	ovnlab.Eventually(s.t, scalePatience, "a plan finds nothing to do", func() bool {
+	await.True(s.t, func() bool {
 		s.netloom.Running()
 		return s.plan() == nil
-	})
+	}, "a plan finds nothing to do")
 }
 
 // plan asks the program for a plan, which fails if there is anything to do.

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	firewall "github.com/netloom/netloom/pkg/apis/ovnkubernetes/v1"
+	"github.com/netloom/netloom/test/await"
 	"github.com/netloom/netloom/test/e2e/ovnlab"
 )
 
@@ -93,10 +94,10 @@ func TestFirewallsOfACluster(t *testing.T) {
 	kube, ovn := startKube(t), ovnlab.Start(t)
 	kube.Apply(firewallDefinition)
 	firewalls := kube.Objects().Resource(firewall.GroupVersion.WithResource("egressfirewalls"))
-	ovnlab.Eventually(t, patience, "the server has EgressFirewall", func() bool {
+	await.True(t, func() bool {
 		_, err := firewalls.List(t.Context(), metav1.ListOptions{})
 		return err == nil
-	})
+	}, "the server has EgressFirewall")
 	kube.Apply(walledPod)
 	kube.Status(walledPodStatus)
 	ovn.NBCtl("ls-add", "sw", "--", "lsp-add", "sw", "shop_web-0", "--", "lsp-set-addresses", "shop_web-0", "0a:00:00:00:00:01 10.244.9.1")

@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/netloom/netloom/pkg/apis/proxy/v1alpha1"
+	"github.com/netloom/netloom/test/await"
 	"github.com/netloom/netloom/test/e2e/ovnlab"
 )
 
@@ -28,10 +29,10 @@ func testHostCluster(t *testing.T, g *gatewayRig) {
 	require.NoError(t, err)
 	host.Apply(string(definition))
 	clusters := host.Objects().Resource(v1alpha1.GroupVersion.WithResource("upstreamclusters"))
-	ovnlab.Eventually(t, patience, "the server has UpstreamClusters", func() bool {
+	await.True(t, func() bool {
 		_, err := clusters.List(t.Context(), metav1.ListOptions{})
 		return err == nil
-	})
+	}, "the server has UpstreamClusters")
 	for name := range g.labs {
 		text, err := os.ReadFile(g.file(name))
 		require.NoError(t, err)
@@ -40,34 +41,34 @@ func testHostCluster(t *testing.T, g *gatewayRig) {
 	g.start("--clusters=", "--kubeconfig="+host.Kubeconfig())
 	client := g.client("b.example", nil)
 	require.NoError(t, once(t, client))
-	ovnlab.Eventually(t, patience, "the object has a condition", func() bool {
+	await.True(t, func() bool {
 		o, err := clusters.Get(t.Context(), "b.example", metav1.GetOptions{})
 		require.NoError(t, err)
 		text, err := o.MarshalJSON()
 		return err == nil && strings.Contains(string(text), `"type":"Accepted"`)
-	})
+	}, "the object has a condition")
 
 	host.KillAPI()
-	ovnlab.Eventually(t, patience, "the host cluster is away", func() bool { return once(t, g.client("a.example", nil)) != nil })
+	await.True(t, func() bool { return once(t, g.client("a.example", nil)) != nil }, "the host cluster is away")
 	require.NoError(t, once(t, client), "the last good set is served")
 
 	b.KillAPI()
 	var gone error
-	ovnlab.Eventually(t, patience, "no API server is ready", func() bool {
+	await.True(t, func() bool {
 		gone = once(t, client)
 		return apierrors.IsServiceUnavailable(gone)
-	})
+	}, "no API server is ready")
 	seconds, ok := apierrors.SuggestsClientDelay(gone)
 	require.True(t, ok && seconds > 0, "clients are told to return: %v", gone)
 	b.StartAPI()
-	ovnlab.Eventually(t, patience, "the API server is back", func() bool { return once(t, client) == nil })
+	await.True(t, func() bool { return once(t, client) == nil }, "the API server is back")
 
 	host.StartAPI()
-	ovnlab.Eventually(t, patience, "changes in the host cluster apply again", func() bool {
+	await.True(t, func() bool {
 		_, err := clusters.Patch(t.Context(), "b.example", types.MergePatchType, []byte(`{"spec":{"dispatchPolicies":[
 			{"rules":[{"verbs":["get"],"nonResourceURLs":["/none"]}]}]}}`), metav1.PatchOptions{})
 		return err == nil && apierrors.IsForbidden(once(t, client))
-	})
+	}, "changes in the host cluster apply again")
 	_, err = clusters.Patch(t.Context(), "b.example", types.MergePatchType, []byte(`{"spec":{"servers":[]}}`), metav1.PatchOptions{})
 	require.True(t, apierrors.IsInvalid(err), "faults that the schema knows are rejected: %v", err)
 }
@@ -90,7 +91,7 @@ func testOwnRequests(t *testing.T, g *gatewayRig) {
 		_ = response.Body.Close()
 		return response.StatusCode == http.StatusOK
 	}
-	ovnlab.Eventually(t, patience, "netloom has read the cluster: "+p.Tail(5), ready)
+	await.True(t, ready, "%s", "netloom has read the cluster: "+p.Tail(5))
 	metrics := get(t, "http://"+listen+"/metrics")
 	require.Positive(t, sample(metrics, "netloom_upstream_requests_total", `cluster="b.example"`, `verb="watch"`, `code="200"`))
 	require.Positive(t, sample(metrics, "netloom_upstream_endpoint_streams", `cluster="b.example"`))

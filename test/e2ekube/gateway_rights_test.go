@@ -27,6 +27,7 @@ import (
 
 	"github.com/netloom/netloom/pkg/apis/proxy/v1alpha1"
 	"github.com/netloom/netloom/pkg/gateway/watchcache"
+	"github.com/netloom/netloom/test/await"
 	"github.com/netloom/netloom/test/e2e/ovnlab"
 	"github.com/netloom/netloom/test/e2ekube/kubelab"
 )
@@ -76,17 +77,17 @@ func TestGatewayRights(t *testing.T) {
 	for _, r := range upstream {
 		giveBack := without(t, g.kube, upstreamUser, r)
 		var err error
-		ovnlab.Eventually(t, patience, fmt.Sprintf("a request fails without %+v", r), func() bool {
+		await.True(t, func() bool {
 			err = g.needs(r)
 			return err != nil
-		})
+		}, "a request fails without %+v", r)
 		if r.verb == "impersonate" {
 			require.True(t, apierrors.IsForbidden(err), "%+v: %v", r, err)
 		} else {
 			require.True(t, apierrors.IsServiceUnavailable(err), "%+v: %v", r, err)
 		}
 		giveBack()
-		ovnlab.Eventually(t, patience, fmt.Sprintf("%+v is back", r), func() bool { return g.needs(r) == nil })
+		await.True(t, func() bool { return g.needs(r) == nil }, "%+v is back", r)
 	}
 	t.Run("shared watches", func(t *testing.T) { testRightsOfSharedWatches(t, g, shared) })
 	t.Run("UpstreamClusters", func(t *testing.T) { testRightsInHostCluster(t, g, host) })
@@ -112,10 +113,10 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: system:kube-c
 	definition, err := os.ReadFile(root + "/deploy/crds/proxy.kubegateway.io_upstreamclusters.yaml")
 	require.NoError(t, err)
 	kube.Apply(string(definition))
-	ovnlab.Eventually(t, patience, "the server has UpstreamClusters", func() bool {
+	await.True(t, func() bool {
 		_, err := upstreamClusters(kube).List(t.Context(), metav1.ListOptions{})
 		return err == nil
-	})
+	}, "the server has UpstreamClusters")
 	kube.Apply(`{apiVersion: v1, kind: Namespace, metadata: {name: ` + home + `}}`)
 	kube.ApplyObjects(objects)
 	config := kube.Config()
@@ -149,7 +150,7 @@ spec:
 		if r.role == gatewayRoles[0] {
 			user = gatewayUser
 		}
-		ovnlab.Eventually(t, patience, fmt.Sprintf("the server knows %+v", r), func() bool { return may(t, kube, user, r) })
+		await.True(t, func() bool { return may(t, kube, user, r) }, "the server knows %+v", r)
 	}
 	g.pod = run(t, kube, home, "netloom-gateway", "NETLOOM_GATEWAY_LISTEN="+listen)
 	g.awaitServed()
@@ -188,10 +189,10 @@ func boundToken(t *testing.T, kube *kubelab.Lab, pod *corev1.Pod) string {
 func (g *installedGateway) awaitServed() {
 	g.t.Helper()
 	g.pod.AwaitReady()
-	ovnlab.Eventually(g.t, patience, "the cluster is served", func() bool {
+	await.True(g.t, func() bool {
 		g.pod.Running()
 		return reviewed(g.t, g.client("a.example", nil)) == nil
-	})
+	}, "the cluster is served")
 }
 
 // restart runs the gateway again, without memory of what it served.
@@ -232,13 +233,13 @@ func upstreamClusters(kube *kubelab.Lab) dynamic.ResourceInterface {
 // awaitUsed waits until a user has used rights.
 func (g *installedGateway) awaitUsed(user string, rights []right) {
 	g.t.Helper()
-	ovnlab.Eventually(g.t, patience, user+" uses every right", func() bool { return len(unused(g.kube, user, rights)) == 0 })
+	await.True(g.t, func() bool { return len(unused(g.kube, user, rights)) == 0 }, "%s", user+" uses every right")
 }
 
 // awaitMissed waits until a user has asked in vain for what rights would allow.
 func (g *installedGateway) awaitMissed(user string, rights ...right) {
 	g.t.Helper()
-	ovnlab.Eventually(g.t, patience, user+" asks in vain for every right", func() bool { return len(missing(g.kube, user, rights)) == 0 })
+	await.True(g.t, func() bool { return len(missing(g.kube, user, rights)) == 0 }, "%s", user+" asks in vain for every right")
 }
 
 // listAll lists every kind with shared watches, in a way that the gateway can answer.
@@ -288,18 +289,18 @@ func testRightsInHostCluster(t *testing.T, g *installedGateway, host []right) {
 			g.awaitServed()
 		}
 		if r.verb == "watch" {
-			ovnlab.Eventually(t, patience, "the missing right shows in readiness", func() bool { return g.readiness() == "ok\n"+unreadable })
+			await.True(t, func() bool { return g.readiness() == "ok\n"+unreadable }, "the missing right shows in readiness")
 		}
 		giveBack()
 		g.awaitServed()
-		ovnlab.Eventually(t, patience, "UpstreamClusters are read", func() bool { return g.readiness() == "ok\n" })
-		ovnlab.Eventually(t, patience, "the status is written", func() bool {
+		await.True(t, func() bool { return g.readiness() == "ok\n" }, "UpstreamClusters are read")
+		await.True(t, func() bool {
 			now, err := upstreamClusters(g.kube).Get(t.Context(), "a.example", metav1.GetOptions{})
 			require.NoError(t, err)
 			conditions, _, err := unstructured.NestedSlice(now.Object, "status", "conditions")
 			require.NoError(t, err)
 			return len(conditions) == 1 && conditions[0].(map[string]any)["observedGeneration"] == changed.GetGeneration()
-		})
+		}, "the status is written")
 	}
 }
 
@@ -329,7 +330,7 @@ func testRightOfHealthChecks(t *testing.T, g *installedGateway, objects []*unstr
 	role.Rules = slices.DeleteFunc(role.Rules, func(r rbacv1.PolicyRule) bool { return len(r.NonResourceURLs) > 0 })
 	_, err = roles.Update(t.Context(), role, metav1.UpdateOptions{})
 	require.NoError(t, err)
-	ovnlab.Eventually(t, patience, "the server knows that the right is gone", func() bool {
+	await.True(t, func() bool {
 		review, err := g.kube.Client().AuthorizationV1().SubjectAccessReviews().Create(t.Context(), &authorizationv1.SubjectAccessReview{
 			Spec: authorizationv1.SubjectAccessReviewSpec{
 				User: upstreamUser, NonResourceAttributes: &authorizationv1.NonResourceAttributes{Path: "/readyz", Verb: "get"},
@@ -337,9 +338,9 @@ func testRightOfHealthChecks(t *testing.T, g *installedGateway, objects []*unstr
 		}, metav1.CreateOptions{})
 		require.NoError(t, err)
 		return !review.Status.Allowed
-	})
+	}, "the server knows that the right is gone")
 	g.restart() // a gateway that knew the API server would try again before it calls it not ready
-	ovnlab.Eventually(t, patience, "a health check is refused", func() bool { return asked(true) })
+	await.True(t, func() bool { return asked(true) }, "a health check is refused")
 	g.pod.AwaitReady()
 	err = reviewed(t, g.client("a.example", nil))
 	require.True(t, apierrors.IsServiceUnavailable(err), "%v", err)

@@ -26,6 +26,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/netloom/netloom/pkg/gateway/transport"
+	"github.com/netloom/netloom/test/await"
 	"github.com/netloom/netloom/test/e2e/ovnlab"
 	"github.com/netloom/netloom/test/e2ekube/kubelab"
 )
@@ -251,12 +252,12 @@ func (s *gatewayScale) churn(r road) {
 		require.NoError(t, <-failed)
 	}
 	var after string
-	ovnlab.Eventually(t, patience, "nothing is left of closed watches", func() bool {
+	await.True(t, func() bool {
 		after = get(t, s.metrics)
 		grown := func(metric string) float64 { return sample(after, metric) - sample(before, metric) }
 		return sample(after, "netloom_gateway_requests_in_flight", `kind="stream"`) == 0 && grown("go_goroutines") <= 10 &&
 			grown("netloom_gateway_endpoint_connections") <= 1 && grown("go_memstats_heap_alloc_bytes") <= 8<<20
-	})
+	}, "nothing is left of closed watches")
 	s.rows = append(s.rows, fmt.Sprintf("churn, %s | %d watches opened and closed | goroutines %.0f, then %.0f | connections %.0f, then %.0f | heap %s, then %s", r.name, clients*rounds,
 		sample(before, "go_goroutines"), sample(after, "go_goroutines"), sample(before, "netloom_gateway_endpoint_connections"), sample(after, "netloom_gateway_endpoint_connections"),
 		mib(int64(sample(before, "go_memstats_heap_alloc_bytes"))), mib(int64(sample(after, "go_memstats_heap_alloc_bytes")))))
@@ -285,7 +286,7 @@ func (s *gatewayScale) run(r road) {
 		patch := fmt.Appendf(nil, `{"metadata":{"labels":{"n":"%s-%d"}}}`, strings.ReplaceAll(r.name, " ", "-"), n)
 		_, err := s.kube.Client().CoreV1().Pods("default").Patch(t.Context(), "seen", types.MergePatchType, patch, metav1.PatchOptions{})
 		require.NoError(t, err)
-		ovnlab.Eventually(t, patience, "all clients see the change", func() bool { return len(c.arrived()) >= *watchesFlag })
+		await.True(t, func() bool { return len(c.arrived()) >= *watchesFlag }, "all clients see the change")
 		median, slowest = append(median, quantile(c.arrived(), 0.5)), append(slowest, quantile(c.arrived(), 1))
 	}
 	cpu = cpuOf(t, api) - cpu
@@ -309,7 +310,7 @@ func (s *gatewayScale) run(r road) {
 	for _, client := range c.clients {
 		client.Close()
 	}
-	ovnlab.Eventually(t, patience, "the API server serves no watches of clients", func() bool { return podWatches(t, s.kube) <= served+1 })
+	await.True(t, func() bool { return podWatches(t, s.kube) <= served+1 }, "the API server serves no watches of clients")
 }
 
 // connections returns how many connections to the API server were opened and are live, and requires that the gateway needed

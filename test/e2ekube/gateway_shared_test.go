@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/netloom/netloom/test/await"
 	"github.com/netloom/netloom/test/e2e/ovnlab"
 	"github.com/netloom/netloom/test/e2ekube/kubelab"
 )
@@ -61,14 +62,14 @@ subjects: [{kind: ServiceAccount, name: web, namespace: gateway}]
 		require.NoError(t, err)
 	}
 	for i, s := range stores {
-		ovnlab.Eventually(t, patience, fmt.Sprintf("client %d has the last pod", i), func() bool {
+		await.True(t, func() bool {
 			got, ok, err := s.GetStore().GetByKey("default/" + last.Name)
 			return err == nil && ok && got.(*corev1.Pod).ResourceVersion == last.ResourceVersion && len(s.GetStore().List()) >= 10
-		})
+		}, "client %d has the last pod", i)
 	}
 	text := get(t, "http://"+observed+"/metrics")
 	require.InDelta(t, clients, sample(text, "netloom_gateway_shared_watches", `cluster="a.example"`, `resource="pods"`), 0)
-	ovnlab.Eventually(t, patience, "the API server serves one more watch of pods", func() bool { return podWatches(t, a) <= before+1 })
+	await.True(t, func() bool { return podWatches(t, a) <= before+1 }, "the API server serves one more watch of pods")
 
 	_, err := g.client("a.example", withToken(web)).CoreV1().Pods("").List(t.Context(), metav1.ListOptions{ResourceVersion: "0"})
 	require.True(t, apierrors.IsForbidden(err), "%v", err)
@@ -78,15 +79,15 @@ subjects: [{kind: ServiceAccount, name: web, namespace: gateway}]
 	a.KillAPI()
 	a.StartAPI()
 	var labeled *corev1.Pod
-	ovnlab.Eventually(t, patience, "the API server is back", func() bool {
+	await.True(t, func() bool {
 		labeled, err = relabeled(t, a.Client(), last.Name)
 		return err == nil
-	})
+	}, "the API server is back")
 	for i, s := range stores {
-		ovnlab.Eventually(t, patience, fmt.Sprintf("client %d sees a change after a restart of the API server", i), func() bool {
+		await.True(t, func() bool {
 			got, ok, err := s.GetStore().GetByKey("default/" + last.Name)
 			return err == nil && ok && got.(*corev1.Pod).ResourceVersion == labeled.ResourceVersion
-		})
+		}, "client %d sees a change after a restart of the API server", i)
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 
+	"github.com/netloom/netloom/test/await"
 	"github.com/netloom/netloom/test/e2e/ovnlab"
 	"github.com/netloom/netloom/test/e2ekube/kubelab"
 )
@@ -60,7 +61,7 @@ func (s *gatewayScale) storm() {
 		informers = append(informers, informer)
 	}
 	for i, informer := range informers {
-		ovnlab.Eventually(t, 2*patience, fmt.Sprintf("client %d has synced", i), informer.HasSynced)
+		await.True(t, informer.HasSynced, "client %d has synced", i)
 	}
 	elapsed := time.Since(began)
 	lists := podLists(t, kube) - before

@@ -27,6 +27,7 @@ import (
 	utilexec "k8s.io/client-go/util/exec"
 	"k8s.io/streaming/pkg/httpstream"
 
+	"github.com/netloom/netloom/test/await"
 	"github.com/netloom/netloom/test/e2ekube/kubelab"
 )
 
@@ -76,9 +77,7 @@ func (s *session) run(t *testing.T, executor remotecommand.Executor, with func(o
 	if with != nil {
 		with(&o)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	err := executor.StreamWithContext(ctx, o)
+	err := executor.StreamWithContext(await.Context(t), o)
 	require.True(t, bytes.Equal(s.output, s.got.Bytes()), "%d of %d bytes: %v", s.got.Len(), len(s.output), err)
 	return err
 }

@@ -23,6 +23,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"github.com/netloom/netloom/test/await"
 	"github.com/netloom/netloom/test/e2e/ovnlab"
 	"github.com/netloom/netloom/test/e2ekube/deployment"
 	"github.com/netloom/netloom/test/e2ekube/kubelab"
@@ -96,10 +97,10 @@ func (g *gatewayRig) start(flags ...string) {
 		"--tls-cert", filepath.Join(files, "server.crt"), "--tls-key", filepath.Join(files, "server.key"),
 	}, flags...)...)
 	for name := range g.labs {
-		ovnlab.Eventually(g.t, patience, name+" is served", func() bool {
+		await.True(g.t, func() bool {
 			_, err := g.client(name, nil).Discovery().ServerVersion()
 			return err == nil
-		})
+		}, "%s", name+" is served")
 	}
 }
 
@@ -260,7 +261,7 @@ func TestGateway(t *testing.T) {
 	t.Run("exec, attach and port-forward", func(t *testing.T) { testStreams(t, g, web) })
 	t.Run("a file with faults and new credentials change nothing for clients", func(t *testing.T) {
 		require.NoError(t, os.WriteFile(g.file("a.example"), []byte("{"), 0o600))
-		ovnlab.Eventually(t, patience, "the fault is logged", func() bool { return strings.Contains(g.process.Tail(50), "has faults") })
+		await.True(t, func() bool { return strings.Contains(g.process.Tail(50), "has faults") }, "the fault is logged")
 		_, err := maps.Get(t.Context(), "large", metav1.GetOptions{})
 		require.NoError(t, err)
 		g.write("a.example", a.Token(home, upstreamAccount))

@@ -21,6 +21,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/netloom/netloom/test/await"
 	"github.com/netloom/netloom/test/e2e/ovnlab"
 	"github.com/netloom/netloom/test/e2ekube/deployment"
 	"github.com/netloom/netloom/test/e2ekube/kubelab"
@@ -153,7 +154,7 @@ func install(t *testing.T, kube *kubelab.Lab, ovn *ovnlab.Lab) *kubelab.Pod {
 func awaitRoles(t *testing.T, kube *kubelab.Lab, objects []*unstructured.Unstructured) {
 	t.Helper()
 	for _, r := range rightsOf(t, objects) {
-		ovnlab.Eventually(t, patience, fmt.Sprintf("the server knows %+v", r), func() bool { return may(t, kube, account, r) })
+		await.True(t, func() bool { return may(t, kube, account, r) }, "the server knows %+v", r)
 	}
 }
 

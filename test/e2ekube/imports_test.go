@@ -14,6 +14,7 @@ import (
 	mcs "sigs.k8s.io/mcs-api/config/crd"
 	mcsv1alpha1 "sigs.k8s.io/mcs-api/pkg/apis/v1alpha1"
 
+	"github.com/netloom/netloom/test/await"
 	"github.com/netloom/netloom/test/e2e/ovnlab"
 )
 
@@ -60,9 +61,9 @@ func TestServicesOfSeveralClusters(t *testing.T) {
 	require.NoError(t, w.kube.Client().DiscoveryV1().EndpointSlices("shop").Delete(t.Context(), "web-b", metav1.DeleteOptions{}))
 	w.importLeadsTo(own)
 	require.NoError(t, resource.Namespace("shop").Delete(t.Context(), "web", metav1.DeleteOptions{}))
-	ovnlab.Eventually(t, patience, "the load balancer is gone", func() bool {
+	await.True(t, func() bool {
 		return strings.TrimSpace(w.ovn.NBCtl("--bare", "--columns=name", "find", "Load_Balancer", "external_ids:netloom.io/namespace=shop")) == ""
-	})
+	}, "the load balancer is gone")
 	requireNothingForbidden(t, w.kube)
 }
 
@@ -71,22 +72,22 @@ func (w *world) defineServiceImports() dynamic.NamespaceableResourceInterface {
 	w.t.Helper()
 	w.kube.Apply(string(mcs.ServiceImportCRD))
 	resource := w.kube.Objects().Resource(mcsv1alpha1.SchemeGroupVersion.WithResource(mcsv1alpha1.ServiceImportPluralName))
-	ovnlab.Eventually(w.t, patience, "the server has ServiceImports", func() bool {
+	await.True(w.t, func() bool {
 		_, err := resource.List(w.t.Context(), metav1.ListOptions{})
 		return err == nil
-	})
+	}, "the server has ServiceImports")
 	return resource
 }
 
 // importLeadsTo waits until packets of a pod to the import go to the given endpoints.
 func (w *world) importLeadsTo(want ...netip.AddrPort) {
 	w.t.Helper()
-	ovnlab.Eventually(w.t, patience, "the import has its endpoints", func() bool {
+	await.True(w.t, func() bool {
 		w.netloom.Running()
 		w.ovn.Sync()
 		tracer := w.ovn.Tracer()
 		defer tracer.Close()
 		got := tracer.Balance(ovnlab.Flow{Src: db.addr(false), Dst: netip.MustParseAddr("10.110.0.1"), Protocol: "tcp", Port: 8000})
 		return slices.Equal(slices.SortedFunc(slices.Values(got.Backends), netip.AddrPort.Compare), want)
-	})
+	}, "the import has its endpoints")
 }

@@ -28,6 +28,9 @@ type storm struct {
 	turns  chan int
 }
 
+// stormSeed is what the changes are made up from. Which of those under way comes first is up to the API server.
+const stormSeed = 1
+
 // stormHands is how many requests of a storm are under way at a time.
 const stormHands = 16
 
@@ -38,7 +41,7 @@ func (w *world) storm(rate int) *storm {
 	s.work.Go(func() {
 		defer close(s.turns)
 		for i := 0; ctx.Err() == nil; i++ {
-			time.Sleep(time.Until(s.began.Add(time.Duration(i) * time.Second / time.Duration(rate)))) // late turns are made up for
+			time.Sleep(time.Until(s.began.Add(time.Duration(i) * time.Second / time.Duration(rate)))) // pause: the rate; late turns are made up for
 			select {
 			case s.turns <- i:
 			case <-ctx.Done():
@@ -50,7 +53,7 @@ func (w *world) storm(rate int) *storm {
 			for i := range s.turns {
 				err := s.change(context.WithoutCancel(ctx), i)
 				if apierrors.IsNotFound(err) || apierrors.IsAlreadyExists(err) { // another turn was quicker
-					err = s.relabel(context.WithoutCancel(ctx))
+					err = s.relabel(context.WithoutCancel(ctx), rand.New(rand.NewPCG(stormSeed+1, uint64(i)))) //nolint:gosec // G404: tests need repeatable numbers.
 				}
 				if err != nil {
 					w.t.Errorf("change %d: %v", i, err)
@@ -75,6 +78,7 @@ func (s *storm) end() {
 func (s *storm) change(ctx context.Context, i int) error {
 	pods, nets := s.w.kube.Client().CoreV1().Pods("shop"), s.w.kube.Client().NetworkingV1().NetworkPolicies("shop")
 	name := fmt.Sprintf("passing-%d", i/4%20)
+	chance := rand.New(rand.NewPCG(stormSeed, uint64(i))) //nolint:gosec // G404: tests need repeatable numbers.
 	var err error
 	switch i % 8 {
 	case 0:
@@ -85,20 +89,20 @@ func (s *storm) change(ctx context.Context, i int) error {
 	case 5:
 		_, err = nets.Create(ctx, passingPolicy(name), metav1.CreateOptions{})
 	case 6:
-		patch := fmt.Sprintf(`{"spec": {"ingress": [{"ports": [{"port": %d}]}]}}`, 1000+rand.N(1000))
+		patch := fmt.Sprintf(`{"spec": {"ingress": [{"ports": [{"port": %d}]}]}}`, 1000+chance.IntN(1000))
 		_, err = nets.Patch(ctx, name, types.MergePatchType, []byte(patch), metav1.PatchOptions{})
 	case 7:
-		err = nets.Delete(ctx, fmt.Sprintf("passing-%d", rand.N(20)), metav1.DeleteOptions{})
+		err = nets.Delete(ctx, fmt.Sprintf("passing-%d", chance.IntN(20)), metav1.DeleteOptions{})
 	default:
-		err = s.relabel(ctx)
+		err = s.relabel(ctx, chance)
 	}
 	return err
 }
 
 // relabel changes the labels of a pod that has a port.
-func (s *storm) relabel(ctx context.Context) error {
-	place := []pod{web, web2, api, db}[rand.N(4)]
-	labels := fmt.Appendf(nil, `{"metadata": {"labels": {"app": %q, "turn": "%d"}}}`, []string{"web", "api", "db", "other"}[rand.N(4)], s.done.Load())
+func (s *storm) relabel(ctx context.Context, chance *rand.Rand) error {
+	place := []pod{web, web2, api, db}[chance.IntN(4)]
+	labels := fmt.Appendf(nil, `{"metadata": {"labels": {"app": %q, "turn": "%d"}}}`, []string{"web", "api", "db", "other"}[chance.IntN(4)], s.done.Load())
 	_, err := s.w.kube.Client().CoreV1().Pods("shop").Patch(ctx, place.name, types.MergePatchType, labels, metav1.PatchOptions{})
 	return err
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/netloom/netloom/test/e2e/ovnlab"
+	"github.com/netloom/netloom/test/await"
 	"github.com/netloom/netloom/test/e2ekube/kubelab"
 )
 
@@ -73,11 +73,11 @@ func (r *replicas) claim() (number int, holder string) {
 func (r *replicas) awaitClaim(want int, pod string) time.Duration {
 	r.t.Helper()
 	began := time.Now()
-	ovnlab.Eventually(r.t, patience, fmt.Sprintf("%s makes claim %d", pod, want), func() bool {
+	await.True(r.t, func() bool {
 		number, holder := r.claim()
 		require.LessOrEqual(r.t, number, want)
 		return number == want && strings.HasPrefix(holder, pod+"_")
-	})
+	}, "%s makes claim %d", pod, want)
 	return time.Since(began)
 }
 
@@ -121,13 +121,12 @@ func TestLeaderIsKilled(t *testing.T) {
 	r.converge()
 
 	s := r.storm(200)
-	time.Sleep(3 * time.Second) // of changes
+	time.Sleep(3 * time.Second) // pause: of changes, however many
 	r.pods[0].Kill()
 	r.netloom = r.pods[1]
 	took := r.awaitClaim(2, "netloom-1")
 	t.Logf("takeover after %s", took.Round(10*time.Millisecond))
-	require.Less(t, took, shortDuration+2*time.Duration(spread*float64(shortRetry))+slack)
-	time.Sleep(3 * time.Second)
+	time.Sleep(3 * time.Second) // pause: of changes
 	s.end()
 	r.awaitReadiness("ok\n")
 	r.converge()
@@ -153,18 +152,18 @@ func TestLeaderSleeps(t *testing.T) {
 	r.converge()
 
 	s := r.storm(100)
-	time.Sleep(time.Second) // of changes
+	time.Sleep(time.Second) // pause: of changes, however many
 	require.NoError(t, r.pods[0].Signal(syscall.SIGSTOP))
 	r.netloom = r.pods[1]
 	t.Logf("takeover after %s", r.awaitClaim(2, "netloom-1").Round(10*time.Millisecond))
-	time.Sleep(time.Second)
+	time.Sleep(time.Second) // pause: of changes
 	require.NoError(t, r.pods[0].Signal(syscall.SIGCONT))
-	ovnlab.Eventually(t, patience, "it stands by", func() bool {
+	await.True(t, func() bool {
 		r.pods[0].Running()
 		answer, err := r.pods[0].Get("/readyz")
 		return err == nil && strings.HasPrefix(answer, "ok\nstandby: netloom-1_")
-	})
-	time.Sleep(time.Second)
+	}, "it stands by")
+	time.Sleep(time.Second) // pause: of changes
 	s.end()
 	r.converge()
 	r.requireNothingToDo()

@@ -20,7 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/netloom/netloom/test/e2e/ovnlab"
+	"github.com/netloom/netloom/test/await"
 	"github.com/netloom/netloom/test/e2ekube/deployment"
 	"github.com/netloom/netloom/test/e2ekube/kubelab"
 )
@@ -154,13 +154,13 @@ func awaitPods(t *testing.T, kube *kubelab.Lab, tc manifestCase) {
 			continue
 		}
 		workloads++
-		ovnlab.Eventually(t, patience, tc.name+": pods are made of "+o.GetName(), func() bool {
+		await.True(t, func() bool {
 			now, err := kube.TryApply(o, true)
 			require.NoError(t, err)
 			seen, _, _ := unstructured.NestedInt64(now.Object, "status", "observedGeneration")
 			n, _, _ := unstructured.NestedInt64(now.Object, "status", made)
 			return seen == now.GetGeneration() && n > 0
-		})
+		}, "%s", tc.name+": pods are made of "+o.GetName())
 	}
 	require.Positive(t, workloads, tc.name)
 }
@@ -197,10 +197,10 @@ func withoutStatus(o *unstructured.Unstructured) map[string]any {
 // awaitKinds waits until the server serves the kinds of the Prometheus operator.
 func awaitKinds(t *testing.T, kube *kubelab.Lab) {
 	t.Helper()
-	ovnlab.Eventually(t, patience, "the kinds of the Prometheus operator are served", func() bool {
+	await.True(t, func() bool {
 		list, err := kube.Client().Discovery().ServerResourcesForGroupVersion("monitoring.coreos.com/v1")
 		return err == nil && len(list.APIResources) == 3
-	})
+	}, "the kinds of the Prometheus operator are served")
 }
 
 // TestChartIsTheOverlay checks that the chart and the overlay run the same container with the same rights.

@@ -13,7 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/netloom/netloom/test/e2e/ovnlab"
+	"github.com/netloom/netloom/test/await"
 	"github.com/netloom/netloom/test/e2ekube/deployment"
 	"github.com/netloom/netloom/test/e2ekube/kubelab"
 )
@@ -95,9 +95,9 @@ func TestSecureMetrics(t *testing.T) {
 // awaitAnswer asks for metrics with a token that netloom has not seen, until the answer is this.
 func (w *world) awaitAnswer(want int) {
 	w.t.Helper()
-	ovnlab.Eventually(w.t, patience, http.StatusText(want)+" is the answer", func() bool {
+	await.True(w.t, func() bool {
 		w.netloom.Running()
 		status, _, err := w.netloom.Ask(corev1.URISchemeHTTPS, "/metrics", w.kube.Token("monitoring", "prometheus"))
 		return err == nil && status == want
-	})
+	}, "%s", http.StatusText(want)+" is the answer")
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/netloom/netloom/test/e2e/ovnlab"
+	"github.com/netloom/netloom/test/await"
 )
 
 // TestAPIServerGoes kills the API server under netloom, and netloom while there is none: what was written stays, and
@@ -30,7 +30,7 @@ func TestAPIServerGoes(t *testing.T) {
 	for range 20 {
 		require.True(t, w.netloom.Ready(), "it keeps its state")
 		require.Equal(t, settled, w.ovn.Dump(), "nothing is deleted, nothing added")
-		time.Sleep(100 * time.Millisecond) // while watches are tried again
+		time.Sleep(100 * time.Millisecond) // pause: while watches are tried again
 	}
 
 	t.Log("netloom is killed too, and comes back first")
@@ -69,9 +69,9 @@ func TestWatchesMiss(t *testing.T) {
 	w.kube.Apply(web2.manifest("app: former-web"))
 	before := w.ovn.Dump()
 	require.NoError(t, w.netloom.Signal(syscall.SIGCONT))
-	ovnlab.Eventually(t, patience, "the load balancer of the service that went is gone", func() bool {
+	await.True(t, func() bool {
 		return !strings.Contains(w.ovn.NBCtl("--bare", "--columns=external_ids", "list", "Load_Balancer"), "shop")
-	})
+	}, "the load balancer of the service that went is gone")
 	w.converge()
 	require.NotEqual(t, before, w.ovn.Dump())
 }
@@ -79,9 +79,9 @@ func TestWatchesMiss(t *testing.T) {
 // awaitProblem waits until netloom reports a problem with a resource.
 func (w *world) awaitProblem(resource string) {
 	w.t.Helper()
-	ovnlab.Eventually(w.t, patience, "netloom notices that it cannot watch "+resource, func() bool {
+	await.True(w.t, func() bool {
 		w.netloom.Running()
 		problems, err := w.netloom.Get("/debug/problems")
 		return err == nil && strings.Contains(problems, resource)
-	})
+	}, "%s", "netloom notices that it cannot watch "+resource)
 }

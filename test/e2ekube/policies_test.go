@@ -11,7 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/netloom/netloom/test/e2e/ovnlab"
+	"github.com/netloom/netloom/test/await"
 )
 
 // policies of the shop: only what is listed is allowed, and the prober may reach http of every pod.
@@ -110,7 +110,7 @@ func TestPolicies(t *testing.T) {
 
 	t.Log("a pod finishes, and another takes its name and address")
 	w.status(api, "Succeeded")
-	ovnlab.Eventually(t, patience, "the finished pod has left its groups", func() bool { return !w.grouped(api) })
+	await.True(t, func() bool { return !w.grouped(api) }, "the finished pod has left its groups")
 	w.converge()
 	w.remove(api)
 	w.create(api, "app: api")
@@ -119,7 +119,7 @@ func TestPolicies(t *testing.T) {
 
 	t.Log("a pod is deleted, and comes back")
 	w.remove(web)
-	ovnlab.Eventually(t, patience, "the pod has left its groups", func() bool { return !w.grouped(web) })
+	await.True(t, func() bool { return !w.grouped(web) }, "the pod has left its groups")
 	w.converge()
 	w.create(web, "app: web")
 	w.converge()
@@ -132,7 +132,7 @@ func TestPolicies(t *testing.T) {
 
 	t.Log("a namespace is deleted by its controller")
 	w.deleteNamespace(t.Context(), "shop")
-	ovnlab.Eventually(t, patience, "its policies leave no row", func() bool { return w.ovn.Rows("ACL") == 0 && w.ovn.Rows("Port_Group") == 0 })
+	await.True(t, func() bool { return w.ovn.Rows("ACL") == 0 && w.ovn.Rows("Port_Group") == 0 }, "its policies leave no row")
 	w.converge()
 }
 
@@ -159,10 +159,10 @@ func (w *world) deleteNamespace(ctx context.Context, name string) {
 	spaces := w.kube.Client().CoreV1().Namespaces()
 	require.NoError(w.t, spaces.Delete(ctx, name, metav1.DeleteOptions{}))
 	now := int64(0)
-	ovnlab.Eventually(w.t, patience, "namespace "+name+" is gone", func() bool {
+	await.True(w.t, func() bool {
 		err := w.kube.Client().CoreV1().Pods(name).DeleteCollection(ctx, metav1.DeleteOptions{GracePeriodSeconds: &now}, metav1.ListOptions{})
 		require.True(w.t, err == nil || apierrors.IsNotFound(err), err)
 		_, err = spaces.Get(ctx, name, metav1.GetOptions{})
 		return apierrors.IsNotFound(err)
-	})
+	}, "%s", "namespace "+name+" is gone")
 }

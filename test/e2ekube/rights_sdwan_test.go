@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
-	"github.com/netloom/netloom/test/e2e/ovnlab"
+	"github.com/netloom/netloom/test/await"
 	"github.com/netloom/netloom/test/e2ekube/kubelab"
 )
 
@@ -109,7 +109,7 @@ func (w *world) sdwanRights() {
 
 	t.Log("writing finalizers")
 	w.without(sdwanRights(t, like("patch", "")), w.takeFinalizers, "degraded: when it last tried, netloom was not allowed to patch firewallrules: ")
-	ovnlab.Eventually(t, patience, "the finalizers are back", func() bool { return slices.Equal(finalizers, w.finalizers()) })
+	await.True(t, func() bool { return slices.Equal(finalizers, w.finalizers()) }, "the finalizers are back")
 
 	t.Log("writing statuses")
 	status := slices.Concat(sdwanRights(t, like("patch", "status")), sdwanRights(t, exactly(v1alpha1.Group, "cnfstatuses/status", "patch")))
@@ -158,8 +158,8 @@ func (w *world) eachKind() {
 		o.SetLabels(map[string]string{v1alpha1.LabelPurpose: "branch"})
 		w.kube.ApplyObjects([]*unstructured.Unstructured{o})
 	}
-	ovnlab.Eventually(w.t, patience, "an object of each kind has a finalizer", func() bool { return len(w.finalizers()) >= 18 })
-	ovnlab.Eventually(w.t, patience, "each kind has a status", func() bool { return len(w.unused(sdwanRights(w.t, like("patch", "status")))) == 0 })
+	await.True(w.t, func() bool { return len(w.finalizers()) >= 18 }, "an object of each kind has a finalizer")
+	await.True(w.t, func() bool { return len(w.unused(sdwanRights(w.t, like("patch", "status")))) == 0 }, "each kind has a status")
 }
 
 // sdwanKinds are the resources of SD-WAN that CNFs have.
@@ -216,7 +216,7 @@ func (w *world) bounce() {
 		_, err := w.kube.Client().CoreV1().Pods("edge").Patch(w.t.Context(), "cnf-0", types.MergePatchType, patch, metav1.PatchOptions{})
 		require.NoError(w.t, err)
 		for limit := time.Now().Add(2 * time.Second); !until(w.ruleState()) && time.Now().Before(limit); {
-			time.Sleep(50 * time.Millisecond) // where statuses cannot be written they stay
+			time.Sleep(50 * time.Millisecond) // pause: where statuses cannot be written they stay; behindItsBack tries again
 		}
 	}
 	purpose("elsewhere", func(state string) bool { return state != "In Sync" })
@@ -226,12 +226,12 @@ func (w *world) bounce() {
 // behindItsBack changes objects and their results until one of the changes takes effect.
 func (w *world) behindItsBack(until func() bool) {
 	w.t.Helper()
-	ovnlab.Eventually(w.t, patience, "changes are noticed by writing", func() bool {
+	await.True(w.t, func() bool {
 		w.merge(`{"metadata": {"annotations": {"seen": null}}}`)
 		w.merge(`{"metadata": {"annotations": {"seen": "no"}}}`)
 		w.bounce()
 		return until()
-	})
+	}, "changes are noticed by writing")
 }
 
 // restartAnew restarts netloom with a rule that it has not reported of.
@@ -251,11 +251,11 @@ func (w *world) forgetReports() {
 // sameTwice repeats the same Event, which is counted.
 func (w *world) sameTwice(until func() bool) {
 	w.t.Helper()
-	ovnlab.Eventually(w.t, patience, "an Event is counted up", func() bool {
+	await.True(w.t, func() bool {
 		w.kube.Apply(strings.Replace(sdwanRule("25"), "src: office", "src: nowhere", 1))
-		ovnlab.Eventually(w.t, patience, "a missing zone is reported", func() bool { return w.ruleState() != "In Sync" })
+		await.True(w.t, func() bool { return w.ruleState() != "In Sync" }, "a missing zone is reported")
 		w.kube.Apply(sdwanRule("25"))
-		ovnlab.Eventually(w.t, patience, "it is in sync again", func() bool { return w.ruleState() == "In Sync" })
+		await.True(w.t, func() bool { return w.ruleState() == "In Sync" }, "it is in sync again")
 		return until()
-	})
+	}, "an Event is counted up")
 }

@@ -3,7 +3,6 @@
 package e2ekube_test
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"syscall"
@@ -16,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/netloom/netloom/test/e2e/ovnlab"
+	"github.com/netloom/netloom/test/await"
 	"github.com/netloom/netloom/test/e2ekube/kubelab"
 )
 
@@ -92,10 +91,10 @@ func without(t *testing.T, kube *kubelab.Lab, user string, rights ...right) (giv
 	for role, gone := range roles {
 		back = append(back, shrink(t, kube, role[0], role[1], gone))
 	}
-	ovnlab.Eventually(t, patience, "the server knows that rights are gone", func() bool {
+	await.True(t, func() bool {
 		rights = slices.DeleteFunc(slices.Clone(rights), func(r right) bool { return !may(t, kube, user, r) })
 		return len(rights) == 0
-	})
+	}, "the server knows that rights are gone")
 	return func() {
 		for _, f := range back {
 			f()
@@ -195,9 +194,9 @@ func TestRights(t *testing.T) {
 	w.loadBalances("web", web, web2)
 	w.defineClusterPolicies()
 	w.defineServiceImports()
-	ovnlab.Eventually(t, patience, "the new kinds are watched", func() bool {
+	await.True(t, func() bool {
 		return len(unused(w.kube, account, rightsOf(t, central(t)(settingsFor(w.ovn))))) == 0
-	})
+	}, "the new kinds are watched")
 	settled := w.ovn.Dump()
 	rights := rightsOf(t, central(t)(settingsFor(w.ovn)))
 	requireNothingForbidden(t, w.kube)
@@ -256,22 +255,22 @@ func (w *world) take(rights ...right) (giveBack func()) {
 // awaitMissed waits until netloom has asked in vain for each that it has no right to.
 func (w *world) awaitMissed(rights ...right) {
 	w.t.Helper()
-	ovnlab.Eventually(w.t, patience, fmt.Sprintf("netloom misses %+v", rights), func() bool {
+	await.True(w.t, func() bool {
 		w.netloom.Running()
 		rights = missing(w.kube, account, rights)
 		return len(rights) == 0
-	})
+	}, "netloom misses %+v", rights)
 }
 
 // awaitReadiness waits until netloom says this of itself: "ok" and nothing else, or what it contains.
 func (w *world) awaitReadiness(want string) {
 	w.t.Helper()
-	ovnlab.Eventually(w.t, patience, fmt.Sprintf("/readyz says %q", want), func() bool {
+	await.True(w.t, func() bool {
 		w.netloom.Running()
 		answer, err := w.netloom.Get("/readyz")
 		if err != nil {
 			answer = err.Error()
 		}
 		return answer == want || want != "ok\n" && strings.Contains(answer, want)
-	})
+	}, "/readyz says %q", want)
 }

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
+	"github.com/netloom/netloom/test/await"
 	"github.com/netloom/netloom/test/e2e/ovnlab"
 	"github.com/netloom/netloom/test/e2ekube/kubelab"
 )
@@ -28,10 +29,10 @@ func TestWebhookRights(t *testing.T) {
 	a.spoil()
 	a.restart("ok\n")
 	idle := all
-	ovnlab.Eventually(t, patience, "each right is used", func() bool {
+	await.True(t, func() bool {
 		idle = unused(a.kube, webhookAccount, idle)
 		return len(idle) == 0
-	})
+	}, "each right is used")
 	for _, q := range a.kube.Audit(webhookAccount) {
 		require.False(t, q.Forbidden, "forbidden: %+v", q)
 		require.False(t, q.Resource == "secrets" && q.Verb != "create" && q.Name != "netloom-webhook", "one Secret, by its name: %+v", q)
@@ -71,7 +72,7 @@ func TestWebhookRights(t *testing.T) {
 			tc.before()
 		}
 		a.restart(tc.says)
-		ovnlab.Eventually(t, patience, "each is missed", func() bool { return len(missing(a.kube, webhookAccount, tc.rights)) == 0 })
+		await.True(t, func() bool { return len(missing(a.kube, webhookAccount, tc.rights)) == 0 }, "each is missed")
 		if tc.denies {
 			require.Error(t, a.create(a.as("onap"), bucketed("mwan3rules", "default", "x", "app-intent")), "it fails closed")
 		}
@@ -97,10 +98,10 @@ func (a *admission) bucketsOfNetloom() {
 	netloom := a.as(account)
 	require.NoError(t, a.create(netloom, bucketed("mwan3rules", "default", "x", "basic")))
 	require.NoError(t, a.kube.Client().RbacV1().ClusterRoleBindings().Delete(t.Context(), "netloom-buckets", metav1.DeleteOptions{}))
-	ovnlab.Eventually(t, patience, "it is the role that lets it", func() bool {
+	await.True(t, func() bool {
 		err = a.create(netloom, bucketed("mwan3rules", "default", "x", "basic"))
 		return err != nil && strings.Contains(err.Error(), "User("+account+") don't have the permission")
-	})
+	}, "it is the role that lets it")
 }
 
 // restart restarts the webhook and waits for its readiness.
@@ -154,19 +155,19 @@ func TestReplicasShareACertificate(t *testing.T) {
 	other := ovnlab.FreeAddress(t)
 	pods := []*kubelab.Pod{a.replica("netloom", 0, a.reviews), a.replica("netloom", 1, other)}
 	for _, p := range pods {
-		ovnlab.Eventually(t, patience, "reviews are answered", func() bool {
+		await.True(t, func() bool {
 			p.Running()
 			_, err := p.Get("/readyz")
 			return err == nil || strings.Contains(err.Error(), "503") && !strings.Contains(err.Error(), "admission: ")
-		})
+		}, "reviews are answered")
 	}
 	a.awaitAsked()
 	secret, err := a.kube.Client().CoreV1().Secrets(home).Get(t.Context(), "netloom-webhook", metav1.GetOptions{})
 	require.NoError(t, err)
 	require.Equal(t, 1, strings.Count(string(secret.Data["ca.crt"]), "BEGIN CERTIFICATE"), "one authority")
-	ovnlab.Eventually(t, patience, "both serve the certificate of the Secret", func() bool {
+	await.True(t, func() bool {
 		return slices.Equal(a.served(a.reviews, secret.Data["ca.crt"]), a.served(other, secret.Data["ca.crt"]))
-	})
+	}, "both serve the certificate of the Secret")
 	for _, h := range a.hooks() {
 		require.Equal(t, string(secret.Data["ca.crt"]), string(h.ClientConfig.CABundle), h.Name)
 	}
@@ -185,10 +186,10 @@ func TestReplicasShareACertificate(t *testing.T) {
 	pods[1].Kill()
 	pods[1].Restart()
 	a.awaitAsked()
-	ovnlab.Eventually(t, patience, "netloom uses them", func() bool {
+	await.True(t, func() bool {
 		rights = unused(a.kube, account, rights)
 		return len(rights) == 0
-	})
+	}, "netloom uses them")
 	requireNothingForbidden(t, a.kube)
 }
 

@@ -23,7 +23,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/netloom/netloom/pkg/ovsdb/ovsdbtest"
-	"github.com/netloom/netloom/test/e2e/ovnlab"
+	"github.com/netloom/netloom/test/await"
 	"github.com/netloom/netloom/test/e2ekube/kubelab"
 	"github.com/netloom/netloom/test/oracle"
 )
@@ -97,11 +97,11 @@ func (l *load) namespaces(t *testing.T) {
 		require.NoError(t, err)
 	}
 	for _, o := range l.cluster.Namespaces {
-		ovnlab.Eventually(t, patience, "namespace "+o.Name+" has its service account", func() bool {
+		await.True(t, func() bool {
 			_, err := l.client.CoreV1().ServiceAccounts(o.Name).Get(ctx, "default", metav1.GetOptions{})
 			require.True(t, err == nil || apierrors.IsNotFound(err), err)
 			return err == nil
-		})
+		}, "%s", "namespace "+o.Name+" has its service account")
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/netloom/netloom/pkg/ovsdb/ovsdbtest"
+	"github.com/netloom/netloom/test/await"
 	"github.com/netloom/netloom/test/e2e/ovnlab"
 	"github.com/netloom/netloom/test/e2ekube/kubelab"
 	"github.com/netloom/netloom/test/e2ekube/nbwatch"
@@ -127,7 +128,7 @@ func (s *scale) settle(when string) {
 		pause = 15 * time.Second
 	}
 	before := cpuOf(s.t, s.netloom.PID())
-	time.Sleep(pause)
+	time.Sleep(pause) // pause: for measuring
 	s.report.idle = (cpuOf(s.t, s.netloom.PID()) - before) / pause.Seconds()
 	s.report.memory(s.t, when, s.netloom)
 	require.Less(s.t, peakOf(s.netloom.PID()), s.limit, "memory %s: the Deployment's limit would have ended netloom", when)
@@ -215,11 +216,11 @@ func (s *scale) startOver() {
 // awaitWriter waits until netloom leads and the database is in sync with it.
 func (s *scale) awaitWriter() {
 	s.t.Helper()
-	ovnlab.Eventually(s.t, scalePatience, "netloom is ready, and no standby", func() bool {
+	await.True(s.t, func() bool {
 		s.netloom.Running()
 		said, err := s.netloom.Get("/readyz")
 		return err == nil && !strings.Contains(said, "standby")
-	})
+	}, "netloom is ready, and no standby")
 }
 
 // profile keeps what netloom's memory consists of, where that was asked for.

@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
 
-	"github.com/netloom/netloom/test/e2e/ovnlab"
+	"github.com/netloom/netloom/test/await"
 	"github.com/netloom/netloom/test/e2ekube/kubelab"
 	"github.com/netloom/netloom/test/e2ekube/nbwatch"
 )
@@ -178,14 +178,14 @@ func (s *stopwatch) delivered(c *change) bool {
 // await waits until every change of these kinds is committed.
 func (s *stopwatch) await(t *testing.T, netloom *kubelab.Pod, kinds ...string) {
 	t.Helper()
-	ovnlab.Eventually(t, scalePatience, "every change has its rows", func() bool {
+	await.True(t, func() bool {
 		netloom.Running()
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		return !slices.ContainsFunc(kinds, func(kind string) bool {
 			return slices.ContainsFunc(s.kinds[kind], func(c *change) bool { return c.committed.IsZero() })
 		})
-	})
+	}, "every change has its rows")
 }
 
 // of returns the changes of a kind, for use after all is over.

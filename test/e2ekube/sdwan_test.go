@@ -21,6 +21,7 @@ import (
 
 	sdwan "github.com/netloom/netloom/deploy/examples/sdwan"
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
+	"github.com/netloom/netloom/test/await"
 	"github.com/netloom/netloom/test/e2e/ovnlab"
 	"github.com/netloom/netloom/test/e2ekube/kubelab"
 )
@@ -49,10 +50,10 @@ func TestSDWAN(t *testing.T) {
 	t.Log("an object is deleted, and goes once the device has removed it")
 	rule := w.sdwan("firewallrules")
 	require.NoError(t, rule.Delete(t.Context(), "no-mail-from-desks", metav1.DeleteOptions{}))
-	ovnlab.Eventually(t, patience, "the finalizer is taken away", func() bool {
+	await.True(t, func() bool {
 		_, err := rule.Get(t.Context(), "no-mail-from-desks", metav1.GetOptions{})
 		return apierrors.IsNotFound(err)
-	})
+	}, "the finalizer is taken away")
 	w.kube.Apply(sdwanRule("25"))
 
 	requireNothingForbidden(t, w.kube)
@@ -68,7 +69,7 @@ func newSDWAN(t *testing.T) (*world, []*unstructured.Unstructured) {
 	program, err := buildOnce()
 	require.NoError(t, err)
 	device := ovnlab.Spawn(t, filepath.Join(t.TempDir(), "device.log"), os.Environ(), program, "device-sim", "--listen", address+":80", "--password", "only-for-the-demo")
-	ovnlab.Eventually(t, patience, "the device serves", func() bool { return strings.Contains(device.Tail(5), "serving") })
+	await.True(t, func() bool { return strings.Contains(device.Tail(5), "serving") }, "the device serves")
 	w.kube.ApplyObjects(central(t, "sdewan")(settingsFor(w.ovn) +
 		"sdewan: true\nsdewan-plain-http: true\nsdewan-interval: 1s\nsdewan-status-interval: 1s\n"))
 	w.netloom = run(t, w.kube, home, "netloom")
@@ -108,10 +109,10 @@ func (w *world) installDefinitions() {
 		require.NoError(w.t, err)
 		w.kube.Apply(string(raw))
 	}
-	ovnlab.Eventually(w.t, patience, "the SD-WAN kinds are served", func() bool {
+	await.True(w.t, func() bool {
 		list, err := w.kube.Client().Discovery().ServerResourcesForGroupVersion(v1alpha1.GroupVersion.String())
 		return err == nil && len(list.APIResources) == 2*len(files)
-	})
+	}, "the SD-WAN kinds are served")
 }
 
 // deviceAddress adds an address to the loopback interface for as long as the test runs, for a device that a pod stands for: a
@@ -157,7 +158,7 @@ func (w *world) inSync(objects []*unstructured.Unstructured) []string {
 	w.t.Helper()
 	var names []string
 	missing := ""
-	ovnlab.Eventually(w.t, patience, "everything is in sync", func() bool {
+	await.True(w.t, func() bool {
 		w.netloom.Running()
 		names, missing = nil, ""
 		for _, o := range objects {
@@ -177,7 +178,7 @@ func (w *world) inSync(objects []*unstructured.Unstructured) []string {
 			names = append(names, o.GetKind()+"/"+o.GetName())
 		}
 		return true
-	})
+	}, "everything is in sync")
 	require.Empty(w.t, missing)
 	return names
 }

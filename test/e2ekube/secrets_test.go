@@ -4,7 +4,6 @@ package e2ekube_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -16,7 +15,7 @@ import (
 
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
 	"github.com/netloom/netloom/pkg/openwrt/simulator"
-	"github.com/netloom/netloom/test/e2e/ovnlab"
+	"github.com/netloom/netloom/test/await"
 )
 
 // secretCNF is a CNF whose password and certificate are each in a Secret.
@@ -96,7 +95,7 @@ func TestSecretsOfSomeNamespaces(t *testing.T) {
 		require.NoError(t, err, "it is degraded, and ready")
 		require.Contains(t, answer, "secrets in far", "what may be read elsewhere changes nothing")
 		require.NotContains(t, answer, "secrets in edge")
-		time.Sleep(100 * time.Millisecond) // while those of both are read every second
+		time.Sleep(100 * time.Millisecond) // pause: while those of both are read every second
 	}
 	require.Contains(t, sdwan.Export(), "config zone")
 	require.Equal(t, before, far.Export(), "nothing is deleted, nothing added")
@@ -111,10 +110,10 @@ func TestSecretsOfSomeNamespaces(t *testing.T) {
 	t.Log("those of the other too")
 	w.release("edge", "far")
 	w.awaitZone("far", "second", "In Sync", "")
-	ovnlab.Eventually(t, patience, "the object goes", func() bool {
+	await.True(t, func() bool {
 		_, err := zones.Get(t.Context(), "first", metav1.GetOptions{})
 		return apierrors.IsNotFound(err)
-	})
+	}, "the object goes")
 	w.awaitReadiness("ok\n")
 }
 
@@ -141,7 +140,7 @@ func (w *world) dropSecretsEverywhere() {
 		require.True(w.t, err == nil || apierrors.IsNotFound(err), "%v", err)
 	}
 	everywhere := right{resource: "secrets", verb: "get"}
-	ovnlab.Eventually(w.t, patience, "the server knows", func() bool { return !may(w.t, w.kube, account, everywhere) })
+	await.True(w.t, func() bool { return !may(w.t, w.kube, account, everywhere) }, "the server knows")
 }
 
 // cnfWithSecrets applies a CNF whose Secrets netloom needs, with a device behind it.
@@ -178,14 +177,14 @@ spec: {network: [office], input: ACCEPT, output: ACCEPT, forward: ACCEPT}
 func (w *world) awaitZone(namespace, name, state, message string) {
 	w.t.Helper()
 	zones := w.kube.Objects().Resource(v1alpha1.GroupVersion.WithResource("firewallzones")).Namespace(namespace)
-	ovnlab.Eventually(w.t, patience, fmt.Sprintf("%s/%s is %s %s", namespace, name, state, message), func() bool {
+	await.True(w.t, func() bool {
 		w.netloom.Running()
 		o, err := zones.Get(w.t.Context(), name, metav1.GetOptions{})
 		require.NoError(w.t, err)
 		is, _, _ := unstructured.NestedString(o.Object, "status", "state")
 		says, _, _ := unstructured.NestedString(o.Object, "status", "message")
 		return is == state && strings.Contains(says, message)
-	})
+	}, "%s/%s is %s %s", namespace, name, state, message)
 }
 
 // requireSecretsForbiddenIn checks that netloom has asked in vain only for the Secrets of one namespace.

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/netloom/netloom/test/await"
 	"github.com/netloom/netloom/test/e2e/ovnlab"
 )
 
@@ -55,9 +56,9 @@ func TestServices(t *testing.T) {
 
 	t.Log("a service is deleted")
 	require.NoError(t, w.kube.Client().CoreV1().Services("shop").Delete(t.Context(), "web", metav1.DeleteOptions{}))
-	ovnlab.Eventually(t, patience, "its load balancer is gone", func() bool {
+	await.True(t, func() bool {
 		return strings.TrimSpace(w.ovn.NBCtl("--bare", "--columns=name", "find", "Load_Balancer", "external_ids:netloom.io/namespace=shop")) == ""
-	})
+	}, "its load balancer is gone")
 }
 
 // ask sends a packet from a place to every address of a service.
@@ -83,7 +84,7 @@ func (w *world) loadBalances(name string, to ...pod) {
 	w.t.Helper()
 	var got []ovnlab.Balanced
 	wrong := ""
-	ovnlab.Eventually(w.t, patience, fmt.Sprintf("%s goes to %v", name, to), func() bool {
+	await.True(w.t, func() bool {
 		w.netloom.Running()
 		got, wrong = w.ask(name, prober), ""
 		for i, b := range got {
@@ -96,5 +97,5 @@ func (w *world) loadBalances(name string, to ...pod) {
 			}
 		}
 		return wrong == ""
-	})
+	}, "%s goes to %v", name, to)
 }

@@ -17,7 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
-	"github.com/netloom/netloom/test/e2e/ovnlab"
+	"github.com/netloom/netloom/test/await"
 )
 
 // Changes of TestTenant, timed without and with the other tenant's objects.
@@ -74,10 +74,10 @@ func (s *scale) expensive() []*networkingv1.NetworkPolicy {
 	ctx := s.t.Context()
 	_, err := s.load.client.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: tenant}}, metav1.CreateOptions{})
 	require.NoError(s.t, err)
-	ovnlab.Eventually(s.t, patience, "the namespace has its service account", func() bool {
+	await.True(s.t, func() bool {
 		_, err := s.load.client.CoreV1().ServiceAccounts(tenant).Get(ctx, "default", metav1.GetOptions{})
 		return err == nil
-	})
+	}, "the namespace has its service account")
 	for i := range 30 {
 		s.load.podWithPorts(s.t, i, 100)
 	}
@@ -158,7 +158,7 @@ func (s *scale) touch(p *networkingv1.NetworkPolicy, i int) {
 func (s *scale) awaitProblems(n int) {
 	s.t.Helper()
 	pattern := regexp.MustCompile(`(?m)^netloom_problems (\d+)`)
-	ovnlab.Eventually(s.t, scalePatience, "the objects beyond their budget are problems", func() bool {
+	await.True(s.t, func() bool {
 		s.netloom.Running()
 		text, err := s.netloom.Get("/metrics")
 		found := pattern.FindStringSubmatch(text)
@@ -167,5 +167,5 @@ func (s *scale) awaitProblems(n int) {
 		}
 		problems, err := strconv.Atoi(found[1])
 		return err == nil && problems >= n
-	})
+	}, "the objects beyond their budget are problems")
 }

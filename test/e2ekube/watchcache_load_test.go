@@ -27,7 +27,7 @@ import (
 	"github.com/netloom/netloom/pkg/source"
 	"github.com/netloom/netloom/pkg/source/kube"
 	"github.com/netloom/netloom/pkg/source/sourcetest"
-	"github.com/netloom/netloom/test/e2e/ovnlab"
+	"github.com/netloom/netloom/test/await"
 )
 
 // TestSourcesReadTrimmedObjects lets the source of netloom read a cluster directly and through the cache, and requires the
@@ -152,7 +152,7 @@ func TestSharedWatchesRelieveTheAPIServer(t *testing.T) {
 		for i := range changes {
 			s.relabel("a", "p", fmt.Sprint(name, i))
 		}
-		ovnlab.Eventually(t, patience, "all clients have all events", func() bool { return w.arrived.Load() >= clients*changes })
+		await.True(t, func() bool { return w.arrived.Load() >= clients*changes }, "all clients have all events")
 		cost[name] = cpuOf(t, s.kube.APIServer().PID()) - cpu
 		t.Logf("%s: %d changes to %d watches in %s, %.2f s of the API server's processor time, watches of the cache: %d",
 			name, changes, clients, time.Since(began).Round(time.Millisecond), cost[name], s.watches.Load()-before)

@@ -36,7 +36,7 @@ import (
 	"github.com/netloom/netloom/pkg/gateway/transport"
 	"github.com/netloom/netloom/pkg/gateway/watchcache"
 	"github.com/netloom/netloom/pkg/source"
-	"github.com/netloom/netloom/test/e2e/ovnlab"
+	"github.com/netloom/netloom/test/await"
 	"github.com/netloom/netloom/test/e2ekube/kubelab"
 )
 
@@ -110,10 +110,10 @@ func (s *sharing) config() *rest.Config {
 func (s *sharing) namespace(name string) {
 	_, err := s.kube.Client().CoreV1().Namespaces().Create(s.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
 	require.NoError(s, err)
-	ovnlab.Eventually(s, patience, "pods may be created", func() bool {
+	await.True(s, func() bool {
 		_, err := s.kube.Client().CoreV1().ServiceAccounts(name).Get(s.Context(), "default", metav1.GetOptions{})
 		return err == nil
-	})
+	}, "pods may be created")
 }
 
 func (s *sharing) pod(namespace, name, app, node string) *corev1.Pod {
@@ -198,7 +198,7 @@ func TestInformersShareAWatch(t *testing.T) {
 		want[p.Namespace+"/"+p.Name] = p.ResourceVersion
 	}
 	for i, informer := range informers {
-		ovnlab.Eventually(t, patience, fmt.Sprintf("informer %d has what the API server has", i), func() bool {
+		await.True(t, func() bool {
 			got := map[string]string{}
 			for _, o := range informer.GetStore().List() {
 				m, ok := o.(metav1.Object)
@@ -206,7 +206,7 @@ func TestInformersShareAWatch(t *testing.T) {
 				got[m.GetNamespace()+"/"+m.GetName()] = m.GetResourceVersion()
 			}
 			return fmt.Sprint(got) == fmt.Sprint(want)
-		})
+		}, "informer %d has what the API server has", i)
 	}
 	require.Zero(t, s.proxied.Load(), "everything came from the cache")
 	require.LessOrEqual(t, s.watches.Load(), int64(2), "one watch, and one that catches up")

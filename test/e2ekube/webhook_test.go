@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 
+	"github.com/netloom/netloom/test/await"
 	"github.com/netloom/netloom/test/e2e/ovnlab"
 	"github.com/netloom/netloom/test/e2ekube/kubelab"
 )
@@ -113,10 +114,10 @@ func (a *admission) awaitAsked() {
 	a.t.Helper()
 	nobody := a.as("nobody")
 	var err error
-	ovnlab.Eventually(a.t, patience, "the API server asks and trusts", func() bool {
+	await.True(a.t, func() bool {
 		err = a.create(nobody, bucketed("mwan3rules", "default", "x", "basic"))
 		return strings.Contains(fmt.Sprint(err), "User(nobody) don't have the permission")
-	})
+	}, "the API server asks and trusts")
 }
 
 // as is a client for a user, with groups beside everybody; a service account is namespace/name and comes with a
@@ -306,10 +307,10 @@ func (a *admission) others() {
 		return o[0]
 	}
 	a.make(deployment("first"))
-	ovnlab.Eventually(t, patience, "a second workload is refused", func() bool {
+	await.True(t, func() bool {
 		err := a.create(bob, deployment("second"))
 		return err != nil && strings.Contains(err.Error(), `Deployment default/first is the CNF "cnf1" of namespace default already`)
-	})
+	}, "a second workload is refused")
 
 	policy := &unstructured.Unstructured{}
 	policy.Object, err = runtime.DefaultUnstructuredConverter.ToUnstructured(&map[string]any{
@@ -335,10 +336,10 @@ func (a *admission) outage() {
 		"spec": map[string]any{"podSelector": map[string]any{}},
 	}}), "warnings are not waited for")
 	require.NoError(t, a.kube.Client().CoreV1().Namespaces().Delete(context.WithoutCancel(t.Context()), "doomed", metav1.DeleteOptions{}))
-	ovnlab.Eventually(t, patience, "the namespace goes, with what is in a bucket", func() bool {
+	await.True(t, func() bool {
 		_, err := a.kube.Client().CoreV1().Namespaces().Get(t.Context(), "doomed", metav1.GetOptions{})
 		return apierrors.IsNotFound(err)
-	})
+	}, "the namespace goes, with what is in a bucket")
 	a.pod.Restart()
 	a.pod.AwaitReady()
 	require.NoError(t, a.create(a.as("onap"), bucketed("mwan3rules", "default", "x", "app-intent")), "with the certificate that the Secret keeps")

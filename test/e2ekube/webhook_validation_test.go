@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/dynamic"
 
-	"github.com/netloom/netloom/test/e2e/ovnlab"
+	"github.com/netloom/netloom/test/await"
 	"github.com/netloom/netloom/test/e2ekube/kubelab"
 )
 
@@ -63,11 +63,11 @@ func (a *admission) needs(client dynamic.Interface, refused bool) {
 	t.Helper()
 	for kind, user := range map[string]string{"Mwan3Policy": "Mwan3Rule", "FirewallZone": "FirewallForwarding", "IpsecProposal": "IpsecSite"} {
 		want := fmt.Sprintf("%s default/used is still used by %s default/user", kind, user)
-		ovnlab.Eventually(t, patience, want, func() bool {
+		await.True(t, func() bool {
 			used := a.resourceOf(client, tiedObjects(t)[kind])
 			text := a.said(used.Delete(t.Context(), "used", metav1.DeleteOptions{DryRun: []string{metav1.DryRunAll}}))
 			return strings.Contains(text, want) && strings.HasPrefix(text, "refused: ") == refused
-		})
+		}, "%s", want)
 	}
 	for kind, tc := range map[string]struct {
 		path []string
@@ -97,7 +97,7 @@ func (a *admission) validates() {
 	}
 	a.needs(a.as("bob"), false)
 
-	ovnlab.Eventually(t, patience, "the pod is known", func() bool { return a.advice("ports: [{port: http}]") == "" })
+	await.True(t, func() bool { return a.advice("ports: [{port: http}]") == "" }, "the pod is known")
 	require.Equal(t, `spec.ingress[0].ports[0].port: no selected pod declares a port "htpp" at present; did you mean "http"?`, a.advice("ports: [{port: htpp}]"))
 	require.Equal(t, "spec.ingress[0].from[0].ipBlock.except: leaves nothing of 10.2.0.0/24",
 		a.advice("from: [{ipBlock: {cidr: 10.2.0.0/24, except: [10.2.0.0/25, 10.2.0.128/25]}}]"))

@@ -3,12 +3,12 @@
 package e2ekube_test
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
@@ -16,6 +16,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/netloom/netloom/test/await"
 	"github.com/netloom/netloom/test/e2e/ovnlab"
 	"github.com/netloom/netloom/test/e2ekube/kubelab"
 	"github.com/netloom/netloom/test/oracle"
@@ -243,15 +244,13 @@ func (w *world) converge() (allowed int) {
 	w.t.Helper()
 	var wrong []string
 	var asked int
-	for limit := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
+	await.NoError(w.t, func() error {
 		w.netloom.Running()
-		if wrong, allowed, asked = w.differences(); len(wrong) == 0 {
-			break
+		if wrong, allowed, asked = w.differences(); len(wrong) > 0 {
+			return errors.New(strings.Join(wrong[:min(len(wrong), 10)], "\n"))
 		}
-		if time.Now().After(limit) {
-			require.FailNow(w.t, "OVN and the oracle differ", "%s", strings.Join(wrong[:min(len(wrong), 10)], "\n"))
-		}
-	}
+		return nil
+	}, "OVN and the oracle agree")
 	w.t.Logf("%d flows, %d allowed", asked, allowed)
 	return allowed
 }
@@ -264,9 +263,9 @@ func (w *world) connects(from, to pod, port uint16) bool {
 		return w.ovn.Trace(ovnlab.Flow{Src: from.addr(six), Dst: to.addr(six), Protocol: "tcp", Port: port})
 	}
 	var verdict ovnlab.Verdict
-	ovnlab.Eventually(w.t, patience, "both families are treated alike", func() bool {
+	await.True(w.t, func() bool {
 		verdict = trace(false)
 		return verdict == trace(true)
-	})
+	}, "both families are treated alike")
 	return verdict == ovnlab.Allow
 }

@@ -3,6 +3,7 @@
 package e2ekube_test
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
 	"os"
@@ -10,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
@@ -18,6 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/netloom/netloom/test/await"
 	"github.com/netloom/netloom/test/e2e/ovnlab"
 	"github.com/netloom/netloom/test/e2ekube/deployment"
 	"github.com/netloom/netloom/test/e2ekube/kubelab"
@@ -189,17 +190,15 @@ func (zs zones) converge(t *testing.T, w *world) (allowed int) {
 	t.Helper()
 	var wrong []string
 	var across int
-	for limit := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
+	await.NoError(t, func() error {
 		for _, z := range zs {
 			z.netloom.Running()
 		}
-		if wrong, allowed, across = zs.differences(t, w.cluster()); len(wrong) == 0 {
-			break
+		if wrong, allowed, across = zs.differences(t, w.cluster()); len(wrong) > 0 {
+			return errors.New(strings.Join(wrong[:min(len(wrong), 10)], "\n"))
 		}
-		if time.Now().After(limit) {
-			require.FailNow(t, "the OVNs and the oracle differ", "%s", strings.Join(wrong[:min(len(wrong), 10)], "\n"))
-		}
-	}
+		return nil
+	}, "the OVNs and the oracle agree")
 	t.Logf("%d flows allowed; %d of all go from one node to another", allowed, across)
 	return allowed
 }
@@ -231,11 +230,11 @@ func installZones(t *testing.T, kube *kubelab.Lab) *appsv1.DaemonSet {
 
 func requireOnePerNode(t *testing.T, kube *kubelab.Lab, namespace string) {
 	t.Helper()
-	ovnlab.Eventually(t, patience, "each node has a pod in "+namespace, func() bool {
+	await.True(t, func() bool {
 		pods, err := kube.Client().CoreV1().Pods(namespace).List(t.Context(), metav1.ListOptions{LabelSelector: "app.kubernetes.io/name=netloom"})
 		require.NoError(t, err)
 		return len(pods.Items) == 2
-	})
+	}, "%s", "each node has a pod in "+namespace)
 }
 
 // TestZones runs the DaemonSet on two nodes that have an OVN each. Every database isolates the pods of its own node, knows the
@@ -259,10 +258,10 @@ func TestZones(t *testing.T) {
 
 	// The umask of most programs takes from the group what it needs to connect.
 	for _, z := range zs {
-		ovnlab.Eventually(t, patience, "the unreachable socket is reported", func() bool {
+		await.True(t, func() bool {
 			z.netloom.Running()
 			return strings.Contains(z.netloom.Log(), "permission denied")
-		})
+		}, "the unreachable socket is reported")
 		require.False(t, z.netloom.Ready())
 		require.NoError(t, os.Chmod(z.socket(), 0o770))
 	}
@@ -290,7 +289,7 @@ func TestZones(t *testing.T) {
 	w.zonesReport(zs)
 
 	w.remove(api)
-	ovnlab.Eventually(t, patience, "api is gone", func() bool { return a.acls("api") == 0 })
+	await.True(t, func() bool { return a.acls("api") == 0 }, "api is gone")
 	require.Equal(t, []string{"shop_web"}, a.subjects())
 	w.create(moved, "app: api")
 	zs.converge(t, w)
@@ -301,7 +300,7 @@ func TestZones(t *testing.T) {
 
 	a.ovn.KillDBs() // a failure of one node does not affect another
 	require.NoError(t, kube.Client().NetworkingV1().NetworkPolicies("shop").Delete(t.Context(), "db", metav1.DeleteOptions{}))
-	ovnlab.Eventually(t, patience, "the other node goes on", func() bool { return b.acls("db") == 0 })
+	await.True(t, func() bool { return b.acls("db") == 0 }, "the other node goes on")
 	a.netloom.Running()
 }
 
@@ -312,7 +311,7 @@ func (w *world) zonesReport(zs zones) {
 	t.Helper()
 	w.netloom = zs["node-a"].netloom
 	w.awaitRow("web", "True", 1)
-	ovnlab.Eventually(t, patience, "both targets enforce it", func() bool { return w.rows()["web"]["Targets"] == "2/2" })
+	await.True(t, func() bool { return w.rows()["web"]["Targets"] == "2/2" }, "both targets enforce it")
 	var names []string
 	for _, target := range w.policyStatus("web").Status.Targets {
 		require.True(t, target.Enforced, target.Name)

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/netloom/netloom/test/await"
 )
 
 // patience is how long a process may take to bring a large database up to date.
@@ -57,11 +59,11 @@ func Measure(t *testing.T, program, url, endpoint, limit string) Usage {
 	require.NoError(t, run.Start())
 	pid := run.Process.Pid
 	u := Usage{}
-	require.Eventually(t, func() bool {
+	await.True(t, func() bool {
 		u.Anon = max(u.Anon, statusOf(t, pid, "RssAnon"))
 		_, ready := get(t, "http://"+address+"/readyz")
 		return ready
-	}, patience, 100*time.Millisecond, "%s", &log)
+	}, "%s", &log)
 	u.Ready = settled(t, pid)
 	u.Peak = statusOf(t, pid, "VmHWM")
 	u.Heap = liveHeap(t, address)
@@ -76,7 +78,7 @@ func settled(t *testing.T, pid int) int64 {
 	t.Helper()
 	var last int64
 	for same := 0; same < 30; same++ {
-		time.Sleep(100 * time.Millisecond) // for measuring: no test asserts the time
+		time.Sleep(100 * time.Millisecond) // pause: for measuring, no test asserts the time
 		if now := statusOf(t, pid, "VmRSS"); max(now-last, last-now) > 1<<20 {
 			last, same = now, 0
 		}

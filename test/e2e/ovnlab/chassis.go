@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/netloom/netloom/test/await"
 )
 
 // Chassis is one hypervisor of a lab: ovs-vswitchd with the userspace datapath in a separate network namespace, and
@@ -42,7 +44,7 @@ func (l *Lab) StartNode(name string) *Chassis {
 	c.env = environment(c.dir)
 	l.ovsdbTool("create", filepath.Join(name, "conf.db"), ovsSchema)
 	c.spawn("confdb", "ovsdb-server", c.path("conf.db"), "--no-chdir", "--unixctl="+c.path("confdb.ctl"), "--remote=punix:"+c.path("db.sock"))
-	Eventually(l.tb, patience, "the local database listens", func() bool { return answers(l.tb.Context(), c.path("db.sock")) })
+	await.True(l.tb, func() bool { return answers(l.tb.Context(), c.path("db.sock")) }, "the local database listens")
 	c.vsctl("--no-wait", "init", "--", "set", "Open_vSwitch", ".", "external_ids:system-id="+name, "external_ids:hostname="+name,
 		"external_ids:ovn-remote="+l.SBUnix(), "external_ids:ovn-encap-type=geneve", "external_ids:ovn-encap-ip="+l.tunnelAddr(),
 		"external_ids:ovn-bridge-datapath-type=netdev",
@@ -57,9 +59,9 @@ func (l *Lab) StartNode(name string) *Chassis {
 	c.vsctl("add-br", "br-int", "--", "set", "Bridge", "br-int", "datapath_type=netdev", "fail-mode=secure")
 	c.tunnel()
 	c.StartController()
-	Eventually(l.tb, patience, "the chassis registers", func() bool {
+	await.True(l.tb, func() bool {
 		return slices.Contains(strings.Fields(l.run("ovn-sbctl", "-t", "30", "--bare", "--columns=name", "list", "Chassis")), name)
-	})
+	}, "the chassis registers")
 	return c
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/netloom/netloom/test/await"
 	"github.com/netloom/netloom/test/e2e/ovnlab"
 )
 
@@ -96,7 +97,7 @@ func TestLoopSeesAWindow(t *testing.T) {
 	refused := a.Loop("udp", a.Addr(false), to(81), 30*time.Millisecond, 5*time.Millisecond)
 	wait := func(n int) {
 		n1, n2 := allowed.Count()+n, refused.Count()+n
-		ovnlab.Eventually(t, 30*time.Second, "clients keep trying", func() bool { return allowed.Count() >= n1 && refused.Count() >= n2 })
+		await.True(t, func() bool { return allowed.Count() >= n1 && refused.Count() >= n2 }, "clients keep trying")
 	}
 	wait(20)
 	require.Empty(t, ovnlab.Except(allowed.Attempts(), ovnlab.Answered))
@@ -104,19 +105,19 @@ func TestLoopSeesAWindow(t *testing.T) {
 	require.Zero(t, denied.Received())
 
 	// A busy machine may not run the client during one short window.
-	ovnlab.Eventually(t, 30*time.Second, "the client that was refused meets the window", func() bool {
+	await.True(t, func() bool {
 		lab.NBCtl("acl-del", "b")
 		chassis.SyncHV()
 		lab.NBCtl(drop...)
 		chassis.SyncHV()
 		wait(5)
 		return denied.Received() > 0
-	})
+	}, "the client that was refused meets the window")
 
 	lab.NBCtl("--type=port-group", "acl-add", "b", "to-lport", "1000", "outport == @b && tcp.dst == 80", "drop")
-	ovnlab.Eventually(t, 30*time.Second, "the client that was allowed meets the drop", func() bool {
+	await.True(t, func() bool {
 		return len(ovnlab.Except(allowed.Attempts(), ovnlab.Answered)) > 0
-	})
+	}, "the client that was allowed meets the drop")
 }
 
 // TestTwoChassis sends packets between hypervisors, and through a load balancer that is another on each of them.

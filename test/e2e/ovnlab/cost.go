@@ -7,6 +7,8 @@ import (
 	"os"
 	"strings"
 	"time"
+
+	"github.com/netloom/netloom/test/await"
 )
 
 // CPU returns the processor time that the process has used.
@@ -66,8 +68,8 @@ func (c *Chassis) Settle() {
 	c.lab.tb.Helper()
 	const quiet = 5 // looks without work
 	idle, last := 0, time.Duration(-1)
-	Eventually(c.lab.tb, settlePatience, "northd and ovn-controller have nothing to do", func() bool {
-		time.Sleep(10 * time.Millisecond) // for measuring: no test asserts the time
+	await.True(c.lab.tb, func() bool {
+		time.Sleep(10 * time.Millisecond) // pause: for measuring, no test asserts the time
 		used := c.lab.NorthdCPU()
 		if !c.controller.ended() {
 			used += c.ControllerCPU()
@@ -79,7 +81,7 @@ func (c *Chassis) Settle() {
 		}
 		last = used
 		return idle == quiet
-	})
+	}, "northd and ovn-controller have nothing to do")
 }
 
 // busy reports whether a program of the chassis or its control plane works, or would if there was a processor for it.

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/netloom/netloom/test/await"
 )
 
 // TransitSwitch is the name of the switch between the zones of an Interconnect.
@@ -45,7 +47,7 @@ func Join(tb testing.TB, a, b Zone) *Interconnect {
 	}
 	ic.spawn("icdb.log", "ovsdb-server", ic.path("icnb.db"), ic.path("icsb.db"), "--no-chdir",
 		"--unixctl="+ic.path("icdb.ctl"), "--remote=p"+ic.remote())
-	Eventually(tb, patience, "the interconnection databases listen", func() bool { return answers(tb.Context(), ic.path("ic.sock")) })
+	await.True(tb, func() bool { return answers(tb.Context(), ic.path("ic.sock")) }, "the interconnection databases listen")
 	ic.run("ovn-ic-nbctl", "-t", "30", "ts-add", TransitSwitch)
 	connect(a.Gateway, b.Gateway)
 	for i, z := range []Zone{a, b} {
@@ -86,9 +88,9 @@ func (ic *Interconnect) add(number int, z Zone) {
 	z.Gateway.vsctl("set", "Open_vSwitch", ".", "external_ids:ovn-is-interconn=true")
 	ic.spawn("ic-"+z.Name+".log", "ovn-ic", "--no-chdir", "--unixctl="+ic.path(z.Name+".ctl"), "--pidfile="+ic.path(z.Name+".pid"),
 		"--ovnnb-db="+z.Lab.NBUnix(), "--ovnsb-db="+z.Lab.SBUnix(), "--ic-nb-db="+ic.remote(), "--ic-sb-db="+ic.remote())
-	Eventually(ic.tb, patience, "zone "+z.Name+" has the transit switch", func() bool {
+	await.True(ic.tb, func() bool {
 		return z.Lab.RowsWhere("Logical_Switch", "name="+TransitSwitch) == 1
-	})
+	}, "%s", "zone "+z.Name+" has the transit switch")
 	port := "lr-" + z.Name
 	z.Lab.NBCtl(splice([][]string{
 		{"lrp-add", "lr", port, fmt.Sprintf("0a:02:00:00:00:%02x", number+1), transitAddr(number) + "/24"},
@@ -103,13 +105,13 @@ func (ic *Interconnect) add(number int, z Zone) {
 // route sends packets for the networks of another zone there, once ovn-ic has brought its port and its chassis.
 func (ic *Interconnect) route(number int, z, other Zone) {
 	ic.tb.Helper()
-	Eventually(ic.tb, patience, "zone "+z.Name+" knows the port of zone "+other.Name, func() bool {
+	await.True(ic.tb, func() bool {
 		found := z.Lab.NBCtl("--bare", "--columns=type,addresses", "find", "Logical_Switch_Port", "name=transit-"+other.Name)
 		return strings.Contains(found, "remote") && strings.Contains(found, transitAddr(1-number))
-	})
-	Eventually(ic.tb, patience, "zone "+z.Name+" knows the chassis of zone "+other.Name, func() bool {
+	}, "%s", "zone "+z.Name+" knows the port of zone "+other.Name)
+	await.True(ic.tb, func() bool {
 		return slices.Contains(strings.Fields(z.Lab.run("ovn-sbctl", "-t", "30", "--bare", "--columns=name", "list", "Chassis")), other.Gateway.name)
-	})
+	}, "%s", "zone "+z.Name+" knows the chassis of zone "+other.Name)
 	var routes [][]string
 	for _, p := range other.Networks {
 		routes = append(routes, []string{"lr-route-add", "lr", p.String(), transitAddr(1 - number)})

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/netloom/netloom/test/await"
 )
 
 // Schemas of OVN and Open vSwitch, below the share directory of their programs.
@@ -106,7 +108,7 @@ func (l *Lab) serve(files string, more ...string) *Process {
 	path := l.path(files)
 	argv := []string{"ovsdb-server", path + ".db", "--no-chdir", "--unixctl=" + path + ".ctl", "--remote=punix:" + path + ".sock"}
 	p := l.spawn(files+".log", append(argv, more...)...)
-	Eventually(l.tb, patience, "the server of "+files+" listens", func() bool { return answers(l.tb.Context(), path+".sock") })
+	await.True(l.tb, func() bool { return answers(l.tb.Context(), path+".sock") }, "%s", "the server of "+files+" listens")
 	return p
 }
 

@@ -141,19 +141,6 @@ func run(ctx context.Context, env []string, stdin string, argv ...string) (strin
 	return string(out), nil
 }
 
-// Eventually polls cond until it is true, and fails the test with a message about what was expected if that takes too
-// long.
-func Eventually(tb testing.TB, within time.Duration, what string, cond func() bool) {
-	tb.Helper()
-	deadline := time.Now().Add(within)
-	for pause := time.Millisecond; !cond(); pause = min(2*pause, 50*time.Millisecond) {
-		if time.Now().After(deadline) {
-			tb.Fatalf("not within %s: %s", within, what)
-		}
-		time.Sleep(pause)
-	}
-}
-
 // answers reports whether a unix socket accepts connections.
 func answers(ctx context.Context, socket string) bool {
 	var d net.Dialer

@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/netloom/netloom/test/await"
 )
 
 // Raft is a Northbound database on three servers, without northd.
@@ -62,7 +64,7 @@ func (r *Raft) start(m *member) {
 		fmt.Sprintf("--remote=ptcp:%d:127.0.0.1", m.client))
 	m.down = false
 	sock := r.path(m.name + ".sock")
-	Eventually(r.tb, patience, m.name+" listens", func() bool { return answers(r.tb.Context(), sock) })
+	await.True(r.tb, func() bool { return answers(r.tb.Context(), sock) }, "%s", m.name+" listens")
 	if _, err := run(r.tb.Context(), r.env, "", "ovsdb-client", "-t", "30", "wait", "unix:"+sock, "OVN_Northbound", "connected"); err != nil {
 		r.tb.Fatal(err)
 	}
@@ -81,10 +83,10 @@ func (r *Raft) Endpoints() string {
 func (r *Raft) Leader() int {
 	r.tb.Helper()
 	found := -1
-	Eventually(r.tb, patience, "the cluster has a leader", func() bool {
+	await.True(r.tb, func() bool {
 		found = r.leader(r.tb.Context())
 		return found >= 0
-	})
+	}, "the cluster has a leader")
 	return found
 }
 

@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -21,6 +20,7 @@ import (
 	"github.com/netloom/netloom/deploy/crds"
 	"github.com/netloom/netloom/examples"
 	"github.com/netloom/netloom/pkg/apis/netloom/v1alpha1"
+	"github.com/netloom/netloom/test/await"
 	"github.com/netloom/netloom/test/e2e/ovnlab"
 	"github.com/netloom/netloom/test/e2ekube/deployment"
 	"github.com/netloom/netloom/test/e2ekube/kubelab"
@@ -56,10 +56,10 @@ func (p *play) define(s *stage) {
 	}
 	p.kube.Apply(string(text))
 	kind := v1alpha1.GroupVersion.WithResource("policystatuses")
-	ovnlab.Eventually(s, time.Minute, "the server has PolicyStatuses", func() bool {
+	await.True(s, func() bool {
 		_, err := p.kube.Objects().Resource(kind).List(s.Context(), metav1.ListOptions{})
 		return err == nil
-	})
+	}, "the server has PolicyStatuses")
 }
 
 // examples applies the examples of the demo, and returns the pods. EndpointSlices are made by their controller.

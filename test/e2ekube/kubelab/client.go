@@ -21,7 +21,7 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"sigs.k8s.io/yaml"
 
-	"github.com/netloom/netloom/test/e2e/ovnlab"
+	"github.com/netloom/netloom/test/await"
 )
 
 // Manager is the field manager of objects that a lab applies.
@@ -101,10 +101,10 @@ func (l *Lab) ApplyObjects(objects []*unstructured.Unstructured) {
 	l.tb.Helper()
 	for _, o := range objects {
 		var err error
-		ovnlab.Eventually(l.tb, patience, "the server takes "+o.GetKind()+" "+o.GetName(), func() bool {
+		await.True(l.tb, func() bool {
 			_, err = l.TryApply(o, false)
 			return err == nil || !apierrors.IsForbidden(err)
-		})
+		}, "%s", "the server takes "+o.GetKind()+" "+o.GetName())
 		if err != nil {
 			l.tb.Fatal(err)
 		}

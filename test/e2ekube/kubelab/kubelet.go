@@ -21,7 +21,7 @@ import (
 	"k8s.io/cri-streaming/pkg/streaming/remotecommand"
 	utilexec "k8s.io/utils/exec"
 
-	"github.com/netloom/netloom/test/e2e/ovnlab"
+	"github.com/netloom/netloom/test/await"
 )
 
 // How long a client may be silent, and how long it may take to open the streams of a request.
@@ -121,11 +121,11 @@ func (k *Kubelet) Adopt(pod *corev1.Pod, as Container) {
 func (k *Kubelet) AdoptRun(run *Pod, namespace string, selector *metav1.LabelSelector) {
 	k.lab.tb.Helper()
 	var made *corev1.PodList
-	ovnlab.Eventually(k.lab.tb, patience, "the controller has made a pod", func() bool {
+	await.True(k.lab.tb, func() bool {
 		var err error
 		made, err = k.lab.client.CoreV1().Pods(namespace).List(k.lab.tb.Context(), metav1.ListOptions{LabelSelector: metav1.FormatLabelSelector(selector)})
 		return err == nil && len(made.Items) > 0
-	})
+	}, "the controller has made a pod")
 	as := Container{Ports: map[int32]string{}}
 	for _, port := range run.container.Ports {
 		if port.Name == "debug" {

@@ -16,6 +16,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/restmapper"
 
+	"github.com/netloom/netloom/test/await"
 	"github.com/netloom/netloom/test/e2e/ovnlab"
 )
 
@@ -92,7 +93,7 @@ func (l *Lab) StartAPI() {
 	if err != nil {
 		l.tb.Fatal(err)
 	}
-	ovnlab.Eventually(l.tb, patience, "kube-apiserver is ready", func() bool {
+	await.True(l.tb, func() bool {
 		select {
 		case <-l.api.Exited():
 			l.tb.Fatalf("kube-apiserver exited with code %d", l.api.ExitCode())
@@ -100,7 +101,7 @@ func (l *Lab) StartAPI() {
 		}
 		_, err := client.Discovery().RESTClient().Get().AbsPath("/readyz").DoRaw(l.tb.Context())
 		return err == nil
-	})
+	}, "kube-apiserver is ready")
 	l.starts = append(l.starts, start{began, time.Now()})
 }
 

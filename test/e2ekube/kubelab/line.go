@@ -169,7 +169,7 @@ func (w *Line) pump(c *call, to io.Writer, from io.Reader, slowed bool) {
 		w.mu.Unlock()
 		if !frozen && n > 0 {
 			if slowed && rate > 0 {
-				time.Sleep(time.Second * time.Duration(n) / time.Duration(rate))
+				time.Sleep(time.Second * time.Duration(n) / time.Duration(rate)) // pause: the line is slow
 			}
 			if _, err := to.Write(chunk[:n]); err != nil {
 				return

@@ -21,6 +21,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/netloom/netloom/test/await"
 	"github.com/netloom/netloom/test/e2e/ovnlab"
 )
 
@@ -231,11 +232,11 @@ func (p *Pod) Ready() bool { return p.probe(p.container.ReadinessProbe) == nil }
 func (p *Pod) AwaitReady() {
 	p.lab.tb.Helper()
 	var err error
-	ovnlab.Eventually(p.lab.tb, patience, "the readiness probe succeeds", func() bool {
+	await.True(p.lab.tb, func() bool {
 		p.Running()
 		err = p.probe(p.container.ReadinessProbe)
 		return err == nil
-	})
+	}, "the readiness probe succeeds")
 }
 
 // Running fails the test if the container has ended.

@@ -2,13 +2,13 @@ package nbwatch_test
 
 import (
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/netloom/netloom/pkg/ovsdb/inmem"
 	"github.com/netloom/netloom/pkg/ovsdb/ovsdbtest"
 	"github.com/netloom/netloom/pkg/ovsdb/schema"
+	"github.com/netloom/netloom/test/await"
 	"github.com/netloom/netloom/test/e2ekube/nbwatch"
 )
 
@@ -69,6 +69,6 @@ func TestWatchSaysWhyItEnded(t *testing.T) {
 	w, err := nbwatch.Start(t.Context(), endpoint, nil, "ACL")
 	require.NoError(t, err)
 	server.Close()
-	require.Eventually(t, func() bool { return w.Err() != nil }, time.Minute, time.Millisecond)
+	await.True(t, func() bool { return w.Err() != nil }, "the watch reports an error")
 	require.Error(t, w.Close())
 }
