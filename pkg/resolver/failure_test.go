@@ -1,0 +1,60 @@
+package resolver_test
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/netloom/netloom/pkg/pipeline/pipelinetest"
+	"github.com/netloom/netloom/pkg/resolver"
+	"github.com/netloom/netloom/translator"
+)
+
+// TestALookupThatFailsChangesNothing has DNS answer once, and not again.
+func TestALookupThatFailsChangesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		answers := []func() ([]netip.Addr, error){
+			func() ([]netip.Addr, error) { return []netip.Addr{netip.MustParseAddr("192.0.2.1")}, nil },
+			func() ([]netip.Addr, error) { return nil, errors.New("no server answers") },
+		}
+		asked, passed := 0, 0
+		k := &passing{to: translator.New(translator.Options{}), passed: &passed}
+		m := &counts{by: map[string]int{}}
+		r := resolver.New(resolver.Options{Interval: time.Minute, LookUp: func(context.Context, string) ([]netip.Addr, error) {
+			asked++
+			return answers[min(asked, len(answers))-1]()
+		}}, k, m, pipelinetest.Log(t))
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- r.Run(ctx) }()
+		r.Want([]string{"a"})
+		synctest.Wait()
+		require.Equal(t, 1, passed, "the answer")
+		time.Sleep(5*time.Minute + time.Second)
+		synctest.Wait()
+		require.Greater(t, asked, 4)
+		require.Equal(t, asked-1, m.by["failed"])
+		require.Equal(t, 1+settling, passed, "the last answer stands")
+		cancel()
+		require.NoError(t, <-ended)
+	})
+}
+
+// settling is the call by which a resolver records that names without an answer were waited for long enough.
+const settling = 1
+
+// passing counts what is passed on to a translator.
+type passing struct {
+	to     *translator.Translator
+	passed *int
+}
+
+func (p *passing) Do(f func(*translator.Translator)) {
+	*p.passed++
+	f(p.to)
+}
