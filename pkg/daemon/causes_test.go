@@ -21,32 +21,44 @@ import (
 	"github.com/netloom/netloom/pkg/ovsdb"
 	"github.com/netloom/netloom/pkg/ovsdb/inmem"
 	"github.com/netloom/netloom/pkg/ovsdb/schema"
+	"github.com/netloom/netloom/test/await"
 )
 
 func quietLog() *log.Logger { return log.New(io.Discard, "", 0) }
 
-// requireCause runs a daemon until /readyz and a line of the log name an address and why it cannot be used.
-func requireCause(t *testing.T, opts daemon.Options, address, want string) {
+// hindered is a daemon that cannot use what it is for, and its log.
+type hindered struct {
+	*running
+	log *logtest.Hook
+}
+
+// startHindered runs a daemon. Most of what it does is pauses between attempts: start all before one has to name its cause.
+func startHindered(t *testing.T, opts daemon.Options) hindered {
 	t.Helper()
 	logger, hook := logtest.NewNullLogger()
 	d, err := daemon.New(opts, logger)
 	require.NoError(t, err)
-	r := startMade(t, d)
+	return hindered{startMade(t, d), hook}
+}
+
+// requireCause waits until /readyz and a line of the log name an address and why it cannot be used.
+func (r hindered) requireCause(t *testing.T, address, want string) {
+	t.Helper()
 	var body string
-	r.await("the address and the cause in /readyz", func() bool {
+	await.True(t, func() bool {
 		var code int
 		code, body = r.get("/readyz")
 		return code == http.StatusServiceUnavailable && strings.Contains(body, address+": ") && strings.Contains(body, want)
-	})
-	r.await("the address and the cause in the log", func() bool {
-		for _, e := range hook.AllEntries() {
+	}, "%s: %s in /readyz", address, want)
+	await.True(t, func() bool {
+		for _, e := range r.log.AllEntries() {
 			line, _ := e.String()
 			if e.Level <= logrus.WarnLevel && strings.Contains(line, address) && strings.Contains(line, strings.ReplaceAll(want, `"`, `\"`)) {
 				return true
 			}
 		}
 		return false
-	})
+	}, "%s: %s in the log", address, want)
 }
 
 // TestReadinessNamesWhyADatabaseCannotBeUsed goes through what keeps a Northbound database from being used.
@@ -68,7 +80,7 @@ func TestReadinessNamesWhyADatabaseCannotBeUsed(t *testing.T) {
 	secure := "ssl:" + serveAs(t, good, nil, http.NotFoundHandler())
 	expired := "ssl:" + serveAs(t, ca.issue(t, "nb.example.com", time.Now().Add(-time.Minute)), nil, http.NotFoundHandler())
 	demanding := "ssl:" + serveAs(t, good, ca, http.NotFoundHandler())
-	for _, tc := range []struct {
+	cases := []struct {
 		name, endpoint string
 		files          ovsdb.TLSFiles
 		want           string
@@ -83,13 +95,15 @@ func TestReadinessNamesWhyADatabaseCannotBeUsed(t *testing.T) {
 		{"an expired certificate of the server", expired, ovsdb.TLSFiles{CA: ca.file}, "certificate has expired"},
 		{"a certificate for another name", secure, ovsdb.TLSFiles{CA: ca.file, ServerName: "sb.example.com"}, "valid for nb.example.com, not sb.example.com"},
 		{"a server that asks for a certificate", demanding, ovsdb.TLSFiles{CA: ca.file}, "certificate required"},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			t.Parallel() // most of it is pauses between attempts
-			opts := newSilentPlace(t).options()
-			opts.Target.OVN.Endpoints, opts.Target.OVN.TLS = []string{tc.endpoint}, tc.files
-			requireCause(t, opts, tc.endpoint, tc.want)
-		})
+	}
+	var daemons []hindered
+	for _, tc := range cases {
+		opts := newSilentPlace(t).options()
+		opts.Target.OVN.Endpoints, opts.Target.OVN.TLS = []string{tc.endpoint}, tc.files
+		daemons = append(daemons, startHindered(t, opts))
+	}
+	for i, tc := range cases {
+		t.Run(tc.name, func(t *testing.T) { daemons[i].requireCause(t, tc.endpoint, tc.want) })
 	}
 }
 
@@ -105,7 +119,7 @@ func TestReadinessNamesWhyAnAPIServerCannotBeUsed(t *testing.T) {
 	}
 	closed := httptest.NewServer(http.NotFoundHandler())
 	closed.Close()
-	for _, tc := range []struct {
+	cases := []struct {
 		name, server string
 		ca           *authority
 		want         string
@@ -115,16 +129,20 @@ func TestReadinessNamesWhyAnAPIServerCannotBeUsed(t *testing.T) {
 		{"a wrong CA", refusing(http.StatusOK, ""), stranger, "certificate signed by unknown authority"},
 		{"a token that is not accepted", refusing(http.StatusUnauthorized, "Unauthorized"), ca, "Unauthorized"},
 		{"a right that is missing", refusing(http.StatusForbidden, "Forbidden"), ca, "Forbidden"},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			t.Parallel() // most of it is pauses between attempts
-			opts := newSilentPlace(t).options()
-			opts.Manifests, opts.Kubeconfig = "", filepath.Join(t.TempDir(), "kubeconfig")
-			opts.Target.OVN.Endpoints = []string{ovn.Embedded}
-			require.NoError(t, os.WriteFile(opts.Kubeconfig, []byte(fmt.Sprintf(`{apiVersion: v1, kind: Config, current-context: c,
+	}
+	var daemons []hindered
+	for _, tc := range cases {
+		opts := newSilentPlace(t).options()
+		opts.Manifests, opts.Kubeconfig = "", filepath.Join(t.TempDir(), "kubeconfig")
+		opts.Target.OVN.Endpoints = []string{ovn.Embedded}
+		require.NoError(t, os.WriteFile(opts.Kubeconfig, []byte(fmt.Sprintf(`{apiVersion: v1, kind: Config, current-context: c,
 contexts: [{name: c, context: {cluster: c, user: u}}], users: [{name: u, user: {token: t}}],
 clusters: [{name: c, cluster: {server: %q%s}}]}`, tc.server, authorityOf(tc.server, tc.ca))), 0o600))
-			requireCause(t, opts, strings.TrimPrefix(strings.TrimPrefix(tc.server, "https://"), "http://"), tc.want)
+		daemons = append(daemons, startHindered(t, opts))
+	}
+	for i, tc := range cases {
+		t.Run(tc.name, func(t *testing.T) {
+			daemons[i].requireCause(t, strings.TrimPrefix(strings.TrimPrefix(tc.server, "https://"), "http://"), tc.want)
 		})
 	}
 }
