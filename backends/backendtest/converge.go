@@ -113,11 +113,8 @@ func (c *contract) paths(t *testing.T) {
 	})
 }
 
-// hairpinSeed makes a history in which a NetworkPolicy denies every address to a pod that reaches itself through a load balancer.
-const hairpinSeed = 1795492527
-
 func (c *contract) verdicts(t *testing.T) {
-	c.also(hairpinSeed).each(t, 12, func(t *testing.T, states []*State) {
+	c.also(t, "hairpin").each(t, 12, func(t *testing.T, states []*State) {
 		target := c.fresh(t)
 		l, snap := start(t, target, "a"), intent.NewSnapshot()
 		for _, s := range states {

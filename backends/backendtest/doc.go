@@ -4,6 +4,6 @@
 // histories of snapshots, along many paths to the same state, with restarts, faults and drift on the way, and compares
 // the verdict of the native rows on every probe with that of intent.Snapshot.Evaluate.
 //
-// The histories come from a World, which other tests may use as well. It is random but seeded: a failing test prints
-// the seed, and -backendtest.seed repeats it.
+// The histories come from a World, which other tests may use as well. It is random but seeded: test/seeds lists
+// the seeds of the contract, and -seed takes another.
 package backendtest

@@ -1,7 +1,6 @@
 package backendtest
 
 import (
-	"flag"
 	"fmt"
 	"slices"
 	"testing"
@@ -10,20 +9,8 @@ import (
 
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/test/seeds"
 )
-
-var seedFlag = flag.Uint64("backendtest.seed", 0, "check the contract with this seed only")
-
-// seeds returns the seeds of histories: always the same ones, or the one given as a flag.
-func seeds() []uint64 {
-	if *seedFlag != 0 {
-		return []uint64{*seedFlag}
-	}
-	if testing.Short() {
-		return []uint64{3}
-	}
-	return []uint64{14}
-}
 
 // contract is what the tests of Run share.
 type contract struct {
@@ -34,10 +21,13 @@ type contract struct {
 	stepwise bool // the target has no transactions, see Stepwise
 }
 
-// also returns c with one more seed.
-func (c *contract) also(seed uint64) *contract {
+// also returns c with the seeds of another test, unless -seed has chosen one.
+func (c *contract) also(t *testing.T, name string) *contract {
+	t.Helper()
 	more := *c
-	more.seeds = append(slices.Clone(c.seeds), seed)
+	if !seeds.Given() {
+		more.seeds = append(slices.Clone(c.seeds), seeds.Of(t, name)...)
+	}
 	return &more
 }
 

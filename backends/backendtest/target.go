@@ -6,6 +6,7 @@ import (
 
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/test/seeds"
 )
 
 // Target is one target system under test. Its content survives the backends that write to it.
@@ -69,7 +70,7 @@ type Factory func(t testing.TB) Target
 
 // Run tests a backend against the contract.
 func Run(t *testing.T, fresh Factory) {
-	c := &contract{fresh: fresh, seeds: seeds(), cnf: cnfOf(t, fresh)}
+	c := &contract{fresh: fresh, seeds: seeds.Of(t, "contract"), cnf: cnfOf(t, fresh)}
 	_, c.stepwise = fresh(t).(Stepwise)
 	t.Run("a second plan is empty and writes nothing", c.idempotent)
 	t.Run("any order of input gives the same rows", c.anyOrder)

@@ -31,13 +31,10 @@ func (s *State) balancedAs(o *State) *State {
 	return &mixed
 }
 
-// denyingSeed makes a history whose first state has cluster policies that deny, and isolated pods behind load balancers.
-const denyingSeed = 1795422475
-
 // unknownBalancers restarts a process that may no longer read services. Policies are still synced, and the rows of load
 // balancers stay, in plans from read-back and from changes. Once services can be read again, the rows are synced.
 func (c *contract) unknownBalancers(t *testing.T) {
-	c.also(denyingSeed).each(t, 6, func(t *testing.T, states []*State) {
+	c.also(t, "denying").each(t, 6, func(t *testing.T, states []*State) {
 		target := c.fresh(t)
 		target.AddForeign(t)
 		first, last := states[0], states[len(states)-1]

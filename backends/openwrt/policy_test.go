@@ -1,7 +1,6 @@
 package openwrt
 
 import (
-	"flag"
 	"fmt"
 	"math/rand/v2"
 	"net/netip"
@@ -15,44 +14,42 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/openwrt"
 	"github.com/netloom/netloom/pkg/openwrt/simulator"
+	"github.com/netloom/netloom/test/seeds"
 )
-
-var policySeed = flag.Uint64("policyseed", 0, "the seed of the first history; 0 is 1")
 
 // TestPoliciesOnTheCNF checks random policies packet by packet, with the rules in several orders, and with and without a
 // zone to mark in.
 func TestPoliciesOnTheCNF(t *testing.T) {
-	first := max(1, *policySeed)
 	denied := 0
-	for seed := first; seed < first+8; seed++ {
-		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
-			history := backendtest.History(seed, 9)
-			state := cnfState(history[len(history)-1])
-			s, names := state.Snapshot(), newNamer("a")
-			zones := zoneNames()
-			if seed%3 > 0 {
-				zones = append(zones, policyZone(names).Name)
+	seeds.Each(t, "cnfpolicies", func(t *testing.T, seed uint64) {
+		history := backendtest.History(seed, 9)
+		state := cnfState(history[len(history)-1])
+		s, names := state.Snapshot(), newNamer("a")
+		zones := zoneNames()
+		if seed%3 > 0 {
+			zones = append(zones, policyZone(names).Name)
+		}
+		rules, skips := policyRules(s, policiesOf(s), zones, names)
+		require.Empty(t, skips)
+		rng := rand.New(rand.NewPCG(seed, 0))
+		flows := cnfFlows(state)
+		for _, most := range []int{3000, 300, 300} {
+			rng.Shuffle(len(flows), func(i, j int) { flows[i], flows[j] = flows[j], flows[i] })
+			e := newCNF(t)
+			e.put(t, policyZone(names))
+			e.apply(t, rules)
+			e.judge(t, s, flows[:min(len(flows), most)], nil)
+			rng.Shuffle(len(rules), func(i, j int) { rules[i], rules[j] = rules[j], rules[i] })
+		}
+		for _, f := range flows {
+			if !s.Evaluate(f).Allowed {
+				denied++
 			}
-			rules, skips := policyRules(s, policiesOf(s), zones, names)
-			require.Empty(t, skips)
-			rng := rand.New(rand.NewPCG(seed, 0))
-			flows := cnfFlows(state)
-			for _, most := range []int{3000, 300, 300} {
-				rng.Shuffle(len(flows), func(i, j int) { flows[i], flows[j] = flows[j], flows[i] })
-				e := newCNF(t)
-				e.put(t, policyZone(names))
-				e.apply(t, rules)
-				e.judge(t, s, flows[:min(len(flows), most)], nil)
-				rng.Shuffle(len(rules), func(i, j int) { rules[i], rules[j] = rules[j], rules[i] })
-			}
-			for _, f := range flows {
-				if !s.Evaluate(f).Allowed {
-					denied++
-				}
-			}
-		})
+		}
+	})
+	if !seeds.Given() {
+		require.Greater(t, denied, 500*len(seeds.Of(t, "cnfpolicies"))/8, "the histories deny nothing")
 	}
-	require.Greater(t, denied, 500, "the histories deny nothing")
 }
 
 // cell is a snapshot with sets of single addresses, and some policies.

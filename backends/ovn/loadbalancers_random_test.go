@@ -2,7 +2,6 @@ package ovn_test
 
 import (
 	"bytes"
-	"flag"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -17,24 +16,19 @@ import (
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/ovsdb"
 	"github.com/netloom/netloom/pkg/ovsdb/inmem"
+	"github.com/netloom/netloom/test/seeds"
 )
-
-var seed = flag.Uint64("seed", 0, "of a random history of load balancers; 0 takes 1, 2 and 3")
 
 // TestEveryRoadOfLoadBalancersEndsAlike walks random histories of services, nodes, switches and other controllers' rows.
 // After every step a read-back finds nothing to do, and the database is what a new one would be.
 func TestEveryRoadOfLoadBalancersEndsAlike(t *testing.T) {
-	seeds := []uint64{1, 2, 3}
-	if *seed != 0 {
-		seeds = []uint64{*seed}
-	}
 	for name, nb := range schemas(t) {
-		for _, s := range seeds {
-			t.Run(fmt.Sprintf("%s/%d", name, s), func(t *testing.T) {
-				w := &wander{chance: rand.New(rand.NewPCG(s, 0)), nb: nb, lbs: map[int]*intent.LoadBalancer{}}
+		t.Run(name, func(t *testing.T) {
+			seeds.Each(t, "balancing", func(t *testing.T, seed uint64) {
+				w := &wander{chance: rand.New(rand.NewPCG(seed, 0)), nb: nb, lbs: map[int]*intent.LoadBalancer{}}
 				w.walk(t, 40)
 			})
-		}
+		})
 	}
 }
 

@@ -9,11 +9,12 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/netloom/netloom/test/seeds"
 )
 
 // What the soak is like. `go test` alone runs a short one.
 var (
-	soakSeed      = flag.Uint64("cnf.seed", 1, "seed of the soak")
 	soakFunctions = flag.Int("cnf.functions", 3, "CNFs of the soak")
 	soakReplicas  = flag.Int("cnf.replicas", 2, "replicas of each")
 	soakResources = flag.Int("cnf.resources", 25, "resources for each")
@@ -23,8 +24,10 @@ var (
 // TestSoak changes resources at random while devices, replicas, the API and the controller fail. When all is well again,
 // every replica has what a new device gets from the same resources, and every status says so.
 func TestSoak(t *testing.T) {
-	seed := *soakSeed
-	t.Logf("-cnf.seed=%d", seed)
+	seeds.Each(t, "cnf", soaked)
+}
+
+func soaked(t *testing.T, seed uint64) {
 	var devices, fresh map[string]string
 	var resources []resourceText
 	synctest.Test(t, func(t *testing.T) {
@@ -53,7 +56,7 @@ func TestSoak(t *testing.T) {
 	})
 	for key, text := range devices {
 		namespace, _ := two(key)
-		require.Equal(t, fresh[namespace], text, "%s, beside a new device; -cnf.seed=%d", key, seed)
+		require.Equal(t, fresh[namespace], text, "%s, beside a new device", key)
 	}
 }
 

@@ -53,5 +53,5 @@
 // same result. And each script runs on every backend along many roads, which must all end in the same rows: as written,
 // every object given twice, a restart after each step, each state alone from scratch, steps squashed, objects in reverse
 // order, the states backwards, and every write failing once. Of backends that differ only in their schema, one takes all
-// roads, the others the first and restarts, as does the one whose writes are single requests, unless -scenario.roads is given, as make soak does.
+// roads, the others the first and restarts, as does the one whose writes are single requests, unless -scenario.roads is given, as make roads does.
 package scenario

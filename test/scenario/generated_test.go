@@ -1,7 +1,6 @@
 package scenario
 
 import (
-	"flag"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -21,18 +20,12 @@ import (
 	"github.com/netloom/netloom/pkg/ovsdb/schema"
 	"github.com/netloom/netloom/test/oracle"
 	"github.com/netloom/netloom/test/policygen"
-)
-
-var (
-	seedFlag = flag.Uint64("scenario.seed", 1, "seed of the random clusters")
-	clusters = flag.Int("scenario.clusters", 4, "how many random clusters each backend gets")
+	"github.com/netloom/netloom/test/seeds"
 )
 
 // TestGeneratedClusters has made-up clusters with Services change on every backend, and compares the rows with the
 // oracle. Scripts show one thing each; here everything meets.
 func TestGeneratedClusters(t *testing.T) {
-	seed := *seedFlag
-	t.Logf("repeat with -scenario.seed=%d", seed)
 	ovn := func(nb []byte) backendtest.Factory {
 		return func(t testing.TB) backendtest.Target { return ovntest.New(t, nb) }
 	}
@@ -43,9 +36,9 @@ func TestGeneratedClusters(t *testing.T) {
 		{Name: "Tungsten Fabric", Fresh: tungstentest.New, Partial: true},
 	} {
 		t.Run(b.Name, func(t *testing.T) {
-			for i := range uint64(*clusters) {
-				generated(t, newProcess(t, b.Fresh(t)), seed+i, b.Partial)
-			}
+			seeds.Each(t, "clusters", func(t *testing.T, seed uint64) {
+				generated(t, newProcess(t, b.Fresh(t)), seed, b.Partial)
+			})
 		})
 	}
 }

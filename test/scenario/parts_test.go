@@ -15,25 +15,24 @@ import (
 	"github.com/netloom/netloom/pkg/ovsdb/schema"
 	"github.com/netloom/netloom/test/oracle"
 	"github.com/netloom/netloom/test/policygen"
+	"github.com/netloom/netloom/test/seeds"
 )
 
 // TestRulesInPartsChangeWithoutReadBack lets policies with much in common come and go while pods and namespaces change. What they have in
 // common changes all the time. Each step is planned from changes alone, and its rows are those of a process that starts then.
 func TestRulesInPartsChangeWithoutReadBack(t *testing.T) {
-	seed := *seedFlag
-	t.Logf("repeat with -scenario.seed=%d", seed)
-	for i := range uint64(max(*clusters, 1)) {
-		rng := policygen.NewRand(seed + i)
+	seeds.Each(t, "partswalk", func(t *testing.T, seed uint64) {
+		rng := policygen.NewRand(seed)
 		nb := schema.NB2303()
-		if i%2 == 1 {
+		if seed%2 == 0 {
 			nb = schema.NB2503()
 		}
-		c := policygen.Generate(seed+i, policygen.Size{Cluster: 3 * int(i%4/2), Families: policygen.DualStack})
+		c := policygen.Generate(seed, policygen.Size{Cluster: 3 * int((seed-1)%4/2), Families: policygen.DualStack})
 		policies := policygen.Alike(c, rng, 20)
 		c.Policies = append(c.Policies, policies[:15]...)
 		p := newProcess(t, ovntest.New(t, nb))
 		for step := range 10 {
-			now := fmt.Sprintf("seed %d step %d", seed+i, step)
+			now := fmt.Sprintf("step %d", step)
 			p.write(t, manifests(t, c))
 			p.answers = c.Answers
 			p.translate(t, false)
@@ -53,7 +52,7 @@ func TestRulesInPartsChangeWithoutReadBack(t *testing.T) {
 			policygen.Mutate(c, rng)
 			policygen.Toggle(c, policies[rng.IntN(len(policies))])
 		}
-	}
+	})
 }
 
 // TestAZoneFollowsAListThatBecomesComposite has a list with members of its own because of a policy that selects no pod of the zone, and

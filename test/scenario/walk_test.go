@@ -1,7 +1,6 @@
 package scenario
 
 import (
-	"fmt"
 	"maps"
 	"math/rand/v2"
 	"net/netip"
@@ -22,6 +21,7 @@ import (
 	"github.com/netloom/netloom/pkg/pipeline/pipelinetest"
 	"github.com/netloom/netloom/test/oracle"
 	"github.com/netloom/netloom/test/policygen"
+	"github.com/netloom/netloom/test/seeds"
 	"github.com/netloom/netloom/translator"
 	"github.com/netloom/netloom/translator/field"
 )
@@ -33,14 +33,7 @@ const walkSteps = 8
 // labels and policies change, clusters leave and join the sets of others, their API servers die, connections between clusters
 // are lost, and processes restart. After each step the rows in each database are compared with the oracle.
 func TestWalksOverThreeClusters(t *testing.T) {
-	seed := *seedFlag
-	t.Logf("repeat with -scenario.seed=%d", seed)
-	for i := range uint64(max(*clusters/2, 1)) {
-		t.Run(fmt.Sprint(seed+i), func(t *testing.T) {
-			t.Parallel()
-			newWalk(t, seed+i).run()
-		})
-	}
+	seeds.Each(t, "walks", func(t *testing.T, seed uint64) { newWalk(t, seed).run() })
 }
 
 // walk is a set of clusters on their way through random states.

@@ -14,6 +14,7 @@ import (
 	"github.com/netloom/netloom/pkg/ovsdb/schema"
 	"github.com/netloom/netloom/test/oracle"
 	"github.com/netloom/netloom/test/policygen"
+	"github.com/netloom/netloom/test/seeds"
 )
 
 // zones are a process for each node, each with a target of its own in which only the pods of that node have ports.
@@ -22,18 +23,16 @@ type zones map[string]*process
 // TestGeneratedZones has made-up clusters change where each node has a target of its own. A flow passes when the rows of
 // its source's node let it out and those of its destination's node let it in; that has to be what the oracle says.
 func TestGeneratedZones(t *testing.T) {
-	seed := *seedFlag
-	t.Logf("repeat with -scenario.seed=%d", seed)
 	for _, b := range []Backend{
 		{Name: "memory", Fresh: memorytest.New},
 		{Name: "OVN 23.03", Fresh: func(t testing.TB) backendtest.Target { return ovntest.New(t, schema.NB2303()) }},
 		{Name: "OVN 25.03", Fresh: func(t testing.TB) backendtest.Target { return ovntest.New(t, schema.NB2503()) }},
 	} {
 		t.Run(b.Name, func(t *testing.T) {
-			for i := range uint64(*clusters) / 2 {
-				c := policygen.Generate(seed+i, policygen.Size{Services: 6, Nodes: 3})
-				zones{}.live(t, b, c, seed+i)
-			}
+			seeds.Each(t, "nodes", func(t *testing.T, seed uint64) {
+				c := policygen.Generate(seed, policygen.Size{Services: 6, Nodes: 3})
+				zones{}.live(t, b, c, seed)
+			})
 		})
 	}
 }

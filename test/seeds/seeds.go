@@ -63,6 +63,9 @@ func Of(t testing.TB, name string) []uint64 {
 	return tests[i].Seeds
 }
 
+// Given reports whether -seed chose the seeds. What a test requires of its listed seeds together may then not hold.
+func Given() bool { return *seedFlag != 0 }
+
 // List returns all entries of the list.
 func List() ([]Test, error) { return parse(text) }
 

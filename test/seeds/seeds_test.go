@@ -84,7 +84,7 @@ func TestEveryListedTestAsksForItsSeeds(t *testing.T) {
 				return err
 			}
 			data, err := os.ReadFile(path)
-			for _, line := range regexp.MustCompile(`seeds\.(Each|Of)\(.*`).FindAll(data, -1) {
+			for _, line := range regexp.MustCompile(`(seeds\.(Each|Of)|also)\(.*`).FindAll(data, -1) {
 				asked.Write(line)
 				asked.WriteByte('\n')
 			}
