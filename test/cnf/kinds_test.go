@@ -105,7 +105,7 @@ func roundTrip(t *testing.T, name string, o *unstructured.Unstructured) {
 	if o.GetKind() != "CNFStatus" {
 		require.NoError(t, st.status([]string{o.GetKind(), o.GetNamespace() + "/" + o.GetName(), "insync"}), c.log.recent())
 	}
-	require.NoError(t, st.quiet([]string{"10m"}), "the second plan is not empty")
+	require.NoError(t, st.quiet([]string{"2m"}), "the second plan is not empty") // TestAnHourWithoutChanges takes longer
 	c.Stop()
 	c.Start()
 	time.Sleep(rest)
