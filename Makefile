@@ -76,7 +76,7 @@ demo: build ## Run the real daemon over examples/ and an embedded database (ARGS
 	@$(BIN) demo $(ARGS)
 
 # A test lives for seconds, and with a larger heap it spends a fourth less of them on collecting garbage.
-test test-alone race roads explore: export GOGC ?= 400
+test test-alone race roads explore mutants: export GOGC ?= 400
 
 .PHONY: test
 test: ## Run every test that needs nothing but Go (four packages at once: some wait more than they work)
@@ -140,8 +140,8 @@ fuzz: ONLY := ^fuzz/
 fuzz: explore ## Explore fuzz targets only (MINUTES=30)
 
 .PHONY: mutants
-mutants: ## Plant the defects of test/mutants one by one, and fail if a test does not notice (ONLY=regexp)
-	$(GO) run ./test/mutants $(ONLY)
+mutants: ## Plant the defects of test/mutants one by one, and fail if a test does not notice (ARGS='-section race')
+	$(GO) run ./test/mutants $(ARGS)
 
 .PHONY: bench
 bench: ## Run the benchmarks, with the raw database as a baseline (BENCH=regexp BENCHTIME=1s MEMORY=10000,50000,100000)

@@ -15,8 +15,8 @@ const (
 )
 
 // True waits until cond returns true, which it calls in the test's own goroutine. The test fails, and says what it waited
-// for, shortly before `go test -timeout` would end the program. Do not call it in a bubble of testing/synctest, whose clock
-// would run through that time at once.
+// for, shortly before `go test -timeout` would end the program. Nothing of this package works in a bubble of
+// testing/synctest, whose clock is another one.
 func True(t testing.TB, cond func() bool, format string, args ...any) {
 	t.Helper()
 	poll(t, cond, func() { t.Fatalf("waited in vain: "+format, args...) })

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/netloom/netloom/pkg/source"
+	"github.com/netloom/netloom/test/await"
 )
 
 // Run starts a source and waits for it to end with the test.
@@ -29,8 +30,8 @@ func Run(t *testing.T, s source.Source) {
 func Await(t *testing.T, s source.Source, ready func() bool) {
 	t.Helper()
 	var timeout <-chan time.Time // of the test program, or none
-	if deadline, ok := t.Deadline(); ok {
-		timeout = time.After(time.Until(deadline) - time.Until(deadline)/10)
+	if end, ok := await.End(t); ok {
+		timeout = time.After(time.Until(end))
 	}
 	for !ready() {
 		select {
