@@ -52,6 +52,7 @@
 // Each probe is evaluated four times: the script's expectation, the oracle, the intents and the native rows must give the
 // same result. And each script runs on every backend along many roads, which must all end in the same rows: as written,
 // every object given twice, a restart after each step, each state alone from scratch, steps squashed, objects in reverse
-// order, the states backwards, and every write failing once. Of backends that differ only in their schema, one takes all
-// roads, the others the first and restarts, as does the one whose writes are single requests, unless -scenario.roads is given, as make roads does.
+// order, the states backwards, and every write failing once. Of backends that differ only in their schema, one takes
+// every third of these roads, by the title of the script, the others the first and restarts, as does the one whose writes are single
+// requests, unless -scenario.roads is given, as make roads does.
 package scenario
