@@ -26,6 +26,7 @@ func TestEveryRowLeadsToItsOrigin(t *testing.T) {
 		if op.Verb != "delete" {
 			continue
 		}
+		first := !kinds[op.Kind]
 		kinds[op.Kind] = true
 		got := netloom(t, append([]string{"explain", "row", op.Name, "-o", "json"}, nb...)...)
 		require.Equal(t, exitDone, got.code, got.errout)
@@ -34,6 +35,9 @@ func TestEveryRowLeadsToItsOrigin(t *testing.T) {
 		for _, trail := range trails.Items {
 			require.Equal(t, op.Name, trail.Name)
 			require.NotEmpty(t, trail.Origins, "%+v", trail)
+			if !first {
+				continue // a prefix is looked up in all tables alike
+			}
 			byUUID := netloom(t, append([]string{"explain", "row", trail.UUID[:13], "-o", "json"}, nb...)...)
 			require.Contains(t, byUUID.out, trail.UUID)
 		}

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
@@ -60,8 +59,6 @@ func untilSeenIn(ctx context.Context, t *testing.T, text string, then func(), ar
 	}()
 	out, errout := os.Stdout, os.Stderr
 	os.Stdout, os.Stderr = terminal, terminal
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
-	defer cancel()
 	code := run(ctx, args)
 	os.Stdout, os.Stderr = out, errout
 	require.NoError(t, terminal.Close())

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
@@ -18,6 +17,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/netloom/netloom/pkg/source"
+	"github.com/netloom/netloom/test/await"
 )
 
 // unpack writes a compressed fixture of pkg/verify to a directory.
@@ -137,7 +137,7 @@ func TestVerifyKeepsWatching(t *testing.T) {
 		t.Helper()
 		select {
 		case <-c:
-		case <-time.After(time.Minute):
+		case <-await.Context(t).Done():
 			require.Fail(t, "nothing was printed", first.String())
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -19,9 +20,11 @@ func Text(key, def, usage string, value *string) Setting {
 	}
 }
 
-// Matching accepts text that matches pattern. Expect describes it.
+// Matching accepts text that matches pattern. Expect describes it. The pattern is compiled when the first value is checked: a command
+// has many settings, of which few are given.
 func Matching(key, def, usage, expect, pattern string, value *string) Setting {
-	return checked(Text(key, def, usage, value), expect, regexp.MustCompile(pattern).MatchString)
+	compiled := sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
+	return checked(Text(key, def, usage, value), expect, func(v string) bool { return compiled().MatchString(v) })
 }
 
 // Parsed accepts what check accepts, and the default. Expect describes it.
