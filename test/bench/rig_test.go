@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"testing"
-	"time"
 
 	libovsdb "github.com/ovn-kubernetes/libovsdb/ovsdb"
 	"github.com/stretchr/testify/require"
@@ -19,9 +18,6 @@ import (
 	"github.com/netloom/netloom/test/oracle"
 	"github.com/netloom/netloom/translator"
 )
-
-// patience is how long a server on the same machine may take for anything.
-const patience = time.Minute
 
 // rig is the pipeline from objects to a database, without a loop around it.
 type rig struct {

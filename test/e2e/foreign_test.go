@@ -5,7 +5,6 @@ package e2e_test
 import (
 	"compress/gzip"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -23,9 +22,8 @@ import (
 	"github.com/netloom/netloom/pkg/ovsdb/nbtrace"
 	"github.com/netloom/netloom/test/await"
 	"github.com/netloom/netloom/test/e2e/ovnlab"
+	"github.com/netloom/netloom/test/seeds"
 )
-
-var foreignSeed = flag.Uint64("foreign.seed", 1, "seed of the probes on rows of other controllers")
 
 // foreignProbes is how many connections are traced in each database.
 const foreignProbes = 60
@@ -47,8 +45,8 @@ func TestForeignRowsMatchOVN(t *testing.T) {
 			require.NoError(t, err)
 			tracer, err := nbtrace.New(rows)
 			require.NoError(t, err)
-			t.Logf("-foreign.seed=%d, tiers: %t, %d ACLs", *foreignSeed, lab.HasTiers(), len(rows.ACLs))
-			rng := rand.New(rand.NewPCG(*foreignSeed, 1))
+			t.Logf("tiers: %t, %d ACLs", lab.HasTiers(), len(rows.ACLs))
+			rng := rand.New(rand.NewPCG(seeds.Of(t, "foreign")[0], 1))
 			allowed := 0
 			for range foreignProbes {
 				p, expr := f.probe(rng)

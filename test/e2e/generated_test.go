@@ -17,13 +17,10 @@ import (
 	"github.com/netloom/netloom/test/e2e/ovnlab"
 	"github.com/netloom/netloom/test/oracle"
 	"github.com/netloom/netloom/test/policygen"
+	"github.com/netloom/netloom/test/seeds"
 )
 
-var (
-	seedFlag  = flag.Uint64("seed", 1, "first seed of the generated clusters")
-	seedsFlag = flag.Int("seeds", 25, "how many generated clusters to judge")
-	tiersFlag = flag.Bool("tiers", false, "fail if the OVN that is tested has no tiers for ACLs")
-)
+var tiersFlag = flag.Bool("tiers", false, "fail if the OVN that is tested has no tiers for ACLs")
 
 // startLab starts a control plane of the OVN to test.
 func startLab(t *testing.T) *ovnlab.Lab {
@@ -42,18 +39,9 @@ const probesEach = 600
 // the first.
 func TestGenerated(t *testing.T) {
 	tiered := 0
-	eachSeed(t, *seedsFlag, func(t *testing.T, seed uint64) { tiered += judgeSeed(t, seed) })
+	seeds.Each(t, "generated", func(t *testing.T, seed uint64) { tiered += judgeSeed(t, seed) })
 	if *tiersFlag {
 		require.Positive(t, tiered, "no ACL is in a tier of cluster-wide policies")
-	}
-}
-
-// eachSeed runs judge for n seeds.
-func eachSeed(t *testing.T, n int, judge func(*testing.T, uint64)) {
-	t.Helper()
-	first := *seedFlag
-	for seed := first; seed < first+uint64(n); seed++ {
-		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) { judge(t, seed) })
 	}
 }
 

@@ -23,9 +23,6 @@ import (
 	"github.com/netloom/netloom/test/e2e/ovnlab"
 )
 
-// patience bounds every wait for something that should happen soon. It is only ever spent when something is broken.
-const patience = 30 * time.Second
-
 var netloomFlag = flag.String("netloom", "", "test this binary instead of building one")
 
 // buildOnce is the binary under test and the directory to remove afterwards.
@@ -68,8 +65,7 @@ const (
 func apply(tb testing.TB, dir, nb string, more ...string) (code int, output string) {
 	tb.Helper()
 	program := binary(tb) // the first caller builds it, which takes as long as it takes
-	ctx, cancel := context.WithTimeout(tb.Context(), 2*patience)
-	defer cancel()
+	ctx := await.Context(tb)
 	args := append([]string{"apply", "--manifests", dir, "--ovn-nb", nb}, more...)
 	out, err := exec.CommandContext(ctx, program, args...).CombinedOutput()
 	var exit *exec.ExitError

@@ -15,6 +15,7 @@ import (
 	"github.com/netloom/netloom/test/e2e/ovnlab"
 	"github.com/netloom/netloom/test/oracle"
 	"github.com/netloom/netloom/test/policygen"
+	"github.com/netloom/netloom/test/seeds"
 )
 
 // With these a packet from a pod is load-balanced on its switch and one from the world on the router, which is a gateway.
@@ -232,7 +233,7 @@ func (j *serviceJudge) matches(f ovnlab.Flow, allowed bool) bool {
 
 // TestGeneratedServices judges generated clusters with Services.
 func TestGeneratedServices(t *testing.T) {
-	eachSeed(t, *seedsFlag/3, func(t *testing.T, seed uint64) {
+	seeds.Each(t, "generatedservices", func(t *testing.T, seed uint64) {
 		cluster := policygen.Generate(seed, policygen.Size{Services: 12})
 		dropTwins(cluster)
 		cluster.Services = slices.DeleteFunc(cluster.Services, sharesNodePort)

@@ -8,6 +8,7 @@ require (
 	github.com/netloom/netloom v0.0.0-00010101000000-000000000000
 	github.com/prometheus/common v0.67.5
 	github.com/sirupsen/logrus v1.9.3
+	github.com/spf13/pflag v1.0.10
 	github.com/stretchr/testify v1.11.1
 	helm.sh/helm/v3 v3.20.2
 	k8s.io/api v0.36.3
@@ -67,7 +68,6 @@ require (
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.2 // indirect
 	github.com/shopspring/decimal v1.4.0 // indirect
 	github.com/spf13/cast v1.7.0 // indirect
-	github.com/spf13/pflag v1.0.10 // indirect
 	github.com/x448/float16 v0.8.4 // indirect
 	github.com/xlab/treeprint v1.2.0 // indirect
 	go.opentelemetry.io/otel v1.41.0 // indirect

@@ -14,7 +14,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
@@ -31,7 +30,6 @@ const (
 	root      = "../.."
 	home      = "netloom-system" // namespace of the manifests
 	account   = "system:serviceaccount:netloom-system:netloom"
-	patience  = 60 * time.Second
 	deployDir = root + "/deploy/kustomize"
 )
 

@@ -31,9 +31,6 @@ var (
 	profileFlag  = flag.String("profiles", "", "directory that TestScale leaves netloom's profiles in")
 )
 
-// scalePatience is how long netloom may take to catch up with anything.
-const scalePatience = 5 * time.Minute
-
 // scale is a cluster of many objects, and the witnesses of their effects.
 type scale struct {
 	t       *testing.T

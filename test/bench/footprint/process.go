@@ -19,9 +19,6 @@ import (
 	"github.com/netloom/netloom/test/await"
 )
 
-// patience is how long a process may take to bring a large database up to date.
-const patience = 20 * time.Minute
-
 // Usage is what a process took.
 type Usage struct {
 	Peak  int64 // resident bytes, at most

@@ -28,7 +28,7 @@ func (t *Tracer) Balance(f Flow) Balanced {
 	}
 	t.left--
 	src := t.net.portAt(f.Src)
-	out, err := t.call(t.tb.Context(), "trace", "--summary", src.sw.name, src.packet(f, src.sw.routerMAC))
+	out, err := t.call("trace", "--summary", src.sw.name, src.packet(f, src.sw.routerMAC))
 	if err != nil {
 		t.tb.Fatalf("trace %s: %v", f, err)
 	}

@@ -16,10 +16,6 @@ import (
 	"time"
 )
 
-// patience bounds every wait of the harness. It is long because the machine may be busy, and is only used up if something
-// is broken.
-const patience = 30 * time.Second
-
 // Process is a child of the test. It ends with the test at the latest.
 type Process struct {
 	name string
@@ -126,8 +122,6 @@ func (p *Process) Tail(n int) string {
 
 // run executes a program to its end and returns what it printed.
 func run(ctx context.Context, env []string, stdin string, argv ...string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, 2*patience)
-	defer cancel()
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	cmd.Env = env
 	if stdin != "" {

@@ -4,12 +4,12 @@ package ovnlab
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/netloom/netloom/test/await"
 )
@@ -138,15 +138,14 @@ func (r *Raft) NBCtl(args ...string) string {
 	r.tb.Helper()
 	var out string
 	var err error
-	for deadline := time.Now().Add(patience); ; {
-		if i := r.leader(r.tb.Context()); i >= 0 {
-			db := "--db=unix:" + r.path(r.servers[i].name+".sock")
-			if out, err = run(r.tb.Context(), r.env, "", append([]string{"ovn-nbctl", "-t", "10", db}, args...)...); err == nil {
-				return out
-			}
+	await.NoError(r.tb, func() error {
+		i := r.leader(r.tb.Context())
+		if i < 0 {
+			return errors.New("there is no leader")
 		}
-		if time.Now().After(deadline) {
-			r.tb.Fatalf("no leader took the command: %v", err)
-		}
-	}
+		db := "--db=unix:" + r.path(r.servers[i].name+".sock")
+		out, err = run(r.tb.Context(), r.env, "", append([]string{"ovn-nbctl", "-t", "10", db}, args...)...)
+		return err
+	}, "a leader takes the command")
+	return out
 }

@@ -4,7 +4,6 @@ package ovnlab
 
 import (
 	"bufio"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,7 +11,8 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/netloom/netloom/test/await"
 )
 
 // Flow is the first packet of a connection.
@@ -197,9 +197,7 @@ func (t *Tracer) Close() {
 	if t.conn == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.tb.Context()), patience)
-	defer cancel()
-	_, _ = t.call(ctx, "exit")
+	_, _ = t.call("exit")
 	_ = t.conn.Close()
 	t.conn = nil
 }
@@ -215,7 +213,7 @@ func (t *Tracer) Verdict(f Flow) Verdict {
 	if err != nil {
 		t.tb.Fatal(err)
 	}
-	out, err := t.call(t.tb.Context(), "trace", "--minimal", dp, expr)
+	out, err := t.call("trace", "--minimal", dp, expr)
 	if err != nil {
 		t.tb.Fatalf("trace %s: %v", f, err)
 	}
@@ -227,15 +225,12 @@ func (t *Tracer) Verdict(f Flow) Verdict {
 }
 
 // call sends one command of the unixctl protocol, which is JSON-RPC 1.0.
-func (t *Tracer) call(ctx context.Context, method string, params ...string) (string, error) {
+func (t *Tracer) call(method string, params ...string) (string, error) {
 	if params == nil {
 		params = []string{}
 	}
-	deadline, ok := ctx.Deadline()
-	if !ok {
-		deadline = time.Now().Add(patience)
-	}
-	_ = t.conn.SetDeadline(deadline)
+	end, _ := await.End(t.tb) // without one, there is no deadline
+	_ = t.conn.SetDeadline(end)
 	request := map[string]any{"id": 0, "method": method, "params": params}
 	if err := json.NewEncoder(t.conn).Encode(request); err != nil {
 		return "", fmt.Errorf("ask ovn-trace: %w", err)

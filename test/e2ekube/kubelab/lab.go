@@ -20,9 +20,6 @@ import (
 	"github.com/netloom/netloom/test/e2e/ovnlab"
 )
 
-// patience bounds every wait of the harness. It is only used up if something is broken.
-const patience = 60 * time.Second
-
 // Ranges of cluster IPs.
 const (
 	ServiceRange4 = "10.96.0.0/16"
