@@ -78,7 +78,7 @@ func TestFindsSeedsThatFail(t *testing.T) {
 	found, err = r.turn(t.Context())
 	require.NoError(t, err)
 	require.Len(t, found, 1, "seeds 2, 3 and 4")
-	require.Regexp(t, regexp.MustCompile(`^  3  found \d{4}-\d\d-\d\d: what\?$`), found[0].line)
+	require.Regexp(t, `^  3  found \d{4}-\d\d-\d\d: what\?$`, found[0].line)
 	require.Equal(t, "go test -C . -run '^(TestWalk)$' . -seed=3", found[0].repeat)
 
 	p, err = load(filepath.Join(root, state))

@@ -30,11 +30,7 @@ func main() {
 	minutes := flag.Float64("minutes", 30, "how long to explore, in minutes; a turn that has begun is ended")
 	only := flag.String("only", "", "explore only what has a name that matches this regular expression; fuzz targets are called fuzz/DIRECTORY/NAME")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	ctx, cancel := context.WithTimeout(ctx, time.Duration(*minutes*float64(time.Minute)))
-	defer cancel()
-	found, err := run(ctx, *only)
+	found, err := explore(time.Duration(*minutes*float64(time.Minute)), *only)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "explore:", err)
 		os.Exit(2)
@@ -44,6 +40,15 @@ func main() {
 		os.Exit(1)
 	}
 	fmt.Println("\nnothing failed")
+}
+
+// explore looks for failures until the time is up or Ctrl-C is pressed.
+func explore(limit time.Duration, only string) (int, error) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	return run(ctx, only)
 }
 
 // explorer is a test or fuzz target that is explored by turns.
@@ -114,22 +119,25 @@ func filter(all []explorer, match *regexp.Regexp) []explorer {
 	return some
 }
 
-// takeTurns explores all of them in their order, again and again, until the context ends, and returns how much failed. What cannot be compiled or run ends it.
+// takeTurns explores all of them in their order, again and again, until the context ends, and returns how much failed. What cannot be
+// compiled or run ends it.
 func takeTurns(ctx context.Context, all []explorer, progress *progress) (int, error) {
 	found := 0
 	for round := 0; ; round++ {
 		for _, e := range all {
-			if ctx.Err() != nil {
-				return found, nil
-			}
+			var findings []finding
+			var err error
 			if round == 0 {
-				if err := e.prepare(ctx); err != nil {
-					return found, errUnlessEnded(ctx, fmt.Errorf("%s: %w", e.name(), err))
-				}
+				err = e.prepare(ctx)
 			}
-			findings, err := e.turn(ctx)
-			if err != nil {
-				return found, errUnlessEnded(ctx, fmt.Errorf("%s: %w", e.name(), err))
+			if err == nil && ctx.Err() == nil {
+				findings, err = e.turn(ctx)
+			}
+			switch {
+			case ctx.Err() != nil: // the time is up, which ended what ran
+				return found, nil //nolint:nilerr // err says so, too
+			case err != nil:
+				return found, fmt.Errorf("%s: %w", e.name(), err)
 			}
 			for _, f := range findings {
 				found++
@@ -143,12 +151,4 @@ func takeTurns(ctx context.Context, all []explorer, progress *progress) (int, er
 			}
 		}
 	}
-}
-
-// errUnlessEnded returns nil if the time is up: what ran was ended.
-func errUnlessEnded(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return nil
-	}
-	return err
 }

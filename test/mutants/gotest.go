@@ -106,9 +106,10 @@ func events(in io.Reader) (report, error) {
 				continue
 			}
 			delete(running, e.Test)
-			if e.Action == "pass" {
+			switch e.Action {
+			case "pass":
 				r.passed = append(r.passed, e.Test)
-			} else if e.Action == "fail" {
+			case "fail":
 				r.failed = append(r.failed, e.Test)
 			}
 		}
@@ -135,7 +136,7 @@ func attempt(m mutant, sound map[killer]outcome, o options) result {
 		r.outcome, r.detail = unapplied, err.Error()
 		return r
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	tree, overlay, err := plant(m, o.tree, dir)
 	if err != nil {
 		r.outcome, r.detail = unapplied, err.Error()

@@ -24,6 +24,7 @@ func (r result) line() string {
 		return fmt.Sprintf("%s: %s: %s", line, r.by.room, r.detail)
 	case survived:
 		return line + ": " + r.mutant.what
+	case unapplied, uncompiled, unnamed, unsound, unexplained:
 	}
 	return line + "\n" + tail(r.detail, 20)
 }
@@ -80,9 +81,9 @@ func table(results []result, form string) string {
 		return out.String()
 	}
 	columns := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(columns, "ROOM\tMUTANTS\tKILLED\tNOT KILLED")
+	_, _ = fmt.Fprintln(columns, "ROOM\tMUTANTS\tKILLED\tNOT KILLED")
 	for _, t := range tallies(results) {
-		fmt.Fprintf(columns, "%s\t%d\t%d\t%d\n", t.room, t.mutants, t.killed, t.others)
+		_, _ = fmt.Fprintf(columns, "%s\t%d\t%d\t%d\n", t.room, t.mutants, t.killed, t.others)
 	}
 	_ = columns.Flush() // a strings.Builder takes everything
 	return out.String()

@@ -101,6 +101,3 @@ func (c *Chassis) busy() bool {
 	}
 	return false
 }
-
-// settlePatience is how long OVN may take for a large database.
-const settlePatience = 10 * time.Minute

@@ -39,7 +39,7 @@ func run(flags []string) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	rooms, tests, err := asking()
 	if err != nil {
 		return err
