@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/netip"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,24 +23,24 @@ func TestALookupThatFailsChangesNothing(t *testing.T) {
 			func() ([]netip.Addr, error) { return []netip.Addr{netip.MustParseAddr("192.0.2.1")}, nil },
 			func() ([]netip.Addr, error) { return nil, errors.New("no server answers") },
 		}
-		asked, passed := 0, 0
+		var asked, passed atomic.Int32
 		k := &passing{to: translator.New(translator.Options{}), passed: &passed}
 		m := &counts{by: map[string]int{}}
 		r := resolver.New(resolver.Options{Interval: time.Minute, LookUp: func(context.Context, string) ([]netip.Addr, error) {
-			asked++
-			return answers[min(asked, len(answers))-1]()
+			return answers[min(int(asked.Add(1)), len(answers))-1]()
 		}}, k, m, pipelinetest.Log(t))
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() { ended <- r.Run(ctx) }()
 		r.Want([]string{"a"})
 		synctest.Wait()
-		require.Equal(t, 1, passed, "the answer")
+		require.EqualValues(t, 1, passed.Load(), "the answer")
 		time.Sleep(5*time.Minute + time.Second)
 		synctest.Wait()
-		require.Greater(t, asked, 4)
-		require.Equal(t, asked-1, m.by["failed"])
-		require.Equal(t, 1+settling, passed, "the last answer stands")
+		n := int(asked.Load())
+		require.Greater(t, n, 4)
+		require.Equal(t, n-1, m.by["failed"])
+		require.EqualValues(t, 1+settling, passed.Load(), "the last answer stands")
 		cancel()
 		require.NoError(t, <-ended)
 	})
@@ -51,10 +52,10 @@ const settling = 1
 // passing counts what is passed on to a translator.
 type passing struct {
 	to     *translator.Translator
-	passed *int
+	passed *atomic.Int32
 }
 
 func (p *passing) Do(f func(*translator.Translator)) {
-	*p.passed++
+	p.passed.Add(1)
 	f(p.to)
 }
