@@ -31,7 +31,7 @@ func (r *release) write(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(r.out, 0o755); err != nil { //nolint:gosec // it is published
+	if err := os.MkdirAll(r.out, 0o755); err != nil {
 		return err
 	}
 	manifest := strings.ReplaceAll(string(text), "${VERSION}", r.version)
@@ -41,13 +41,13 @@ func (r *release) write(ctx context.Context) error {
 			return err
 		}
 		name := "kubectl-netloom-" + found[1] + "-" + found[2] + ".tar.gz"
-		if err := os.WriteFile(filepath.Join(r.out, name), archive, 0o644); err != nil { //nolint:gosec // it is published
+		if err := os.WriteFile(filepath.Join(r.out, name), archive, 0o644); err != nil {
 			return err
 		}
 		sum := sha256.Sum256(archive)
 		manifest = strings.ReplaceAll(manifest, found[0], hex.EncodeToString(sum[:]))
 	}
-	return os.WriteFile(filepath.Join(r.out, "netloom.yaml"), []byte(manifest), 0o644) //nolint:gosec // it is published
+	return os.WriteFile(filepath.Join(r.out, "netloom.yaml"), []byte(manifest), 0o644)
 }
 
 // archive returns the program for a platform and its license.

@@ -90,7 +90,7 @@ func copyFiles(from, to string, files []string) error {
 			}
 			continue
 		}
-		content, err := os.ReadFile(source) //nolint:gosec // a file of the tree
+		content, err := os.ReadFile(source)
 		if err != nil {
 			return err
 		}
