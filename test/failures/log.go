@@ -18,7 +18,7 @@ type failure struct {
 	repeat string // the command that runs the test alone
 	log    string
 	line   int    // of the log
-	text   string // instead of the above, the end of the log
+	text   string // instead of the above, what the log says of something else than tests
 }
 
 var (
@@ -83,6 +83,7 @@ var withValue = []string{"-C", "-tags", "-timeout", "-run", "-skip", "-bench", "
 func repeat(args, pkg, test string) (dir, line string) {
 	dir = strings.TrimPrefix(strings.TrimPrefix(pkg, module), "/")
 	var before, after []string
+	args, _, _ = strings.Cut(args, "$(") // packages that a command lists
 	words := strings.Fields(args)
 	inner := "" // the directory of the nested module
 	for i := 0; i < len(words); i++ {
@@ -140,9 +141,16 @@ func pattern(test string) string {
 	return "'" + strings.Join(parts, "/") + "'"
 }
 
-// lastLines returns the last n lines that are not empty.
-func lastLines(text string, n int) string {
+// finding is a line of a compiler or linter.
+var finding = regexp.MustCompile(`^\S+\.go:\d+`)
+
+// telling returns the first n lines that name a place in a file, or the last n lines if none does.
+func telling(text string, n int) string {
 	lines := slices.DeleteFunc(strings.Split(text, "\n"), func(l string) bool { return strings.TrimSpace(l) == "" })
+	found := slices.DeleteFunc(slices.Clone(lines), func(l string) bool { return !finding.MatchString(l) })
+	if len(found) > 0 {
+		return strings.Join(found[:min(n, len(found))], "\n")
+	}
 	return strings.Join(lines[max(0, len(lines)-n):], "\n")
 }
 

@@ -28,7 +28,7 @@ TestB/with_1.5_CPUs of pkg/intent
     go test -run '^TestB$/^with_1\.5_CPUs$' ./pkg/intent
     x.log:6
 `},
-		{"the race detector, whose flags stay", `CGO_ENABLED=1 go test -race -short -timeout 20m -skip '^(TestLargePlan)$' ./labelcache/...
+		{"the race detector, whose flags stay", `CGO_ENABLED=1 go test -race -short -timeout 20m -skip '^(TestLargePlan)$' ./labelcache/... $(go list ./pkg/... | grep -vE '/pkg/(apis/.*|lint)$')
 --- FAIL: TestA (0.00s)
     testing.go:1617: race detected during execution of test
 FAIL
@@ -93,8 +93,9 @@ func TestManyFailuresFitTheLastScreen(t *testing.T) {
 	require.Contains(t, out, "and 89 more: see the logs\n")
 }
 
-func TestWhatIsNoTestShowsItsEnd(t *testing.T) {
+func TestWhatIsNoTestShowsTwoLines(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, "lint.log\n    b.go:1: c\n    make: *** [lint] Error 1\n",
-		format([]failure{{log: "lint.log", line: 1, text: lastLines("a\nb.go:1: c\n\nmake: *** [lint] Error 1\n", 2)}}))
+	require.Equal(t, "lint.log\n    b\n    make: *** [lint] Error 1\n",
+		format([]failure{{log: "lint.log", line: 1, text: telling("a\nb\n\nmake: *** [lint] Error 1\n", 2)}}))
+	require.Equal(t, "b.go:1:2: c\nb.go:4:2: c", telling("a\nb.go:1:2: c\n  code\nb.go:4:2: c\nb.go:9:2: c\n\nmake: *** [lint] Error 1\n", 2))
 }

@@ -3,7 +3,7 @@
 //	go run ./test/failures LOG...
 //
 // For each it prints the test and its package, the command that runs it alone, and where the log says what happened. A log
-// without a failed test is of something else that failed: of that it prints the end. The output has at most 36 lines.
+// without a failed test is of something else that failed: of that it prints two lines. The output has at most 36 lines.
 package main
 
 import (
@@ -21,7 +21,7 @@ func main() {
 		}
 		found := read(name, string(data))
 		if len(found) == 0 {
-			found = []failure{{log: name, line: 1, text: lastLines(string(data), 2)}}
+			found = []failure{{log: name, line: 1, text: telling(string(data), 2)}}
 		}
 		all = append(all, found...)
 	}
