@@ -17,7 +17,7 @@ import (
 	"github.com/netloom/netloom/pkg/tungsten/simulator"
 )
 
-var everyCall = flag.Bool("tungsten.everycall", false, "fail every call in turn, as make soak does, not only some")
+var everyCall = flag.Bool("tungsten.everycall", false, "fail every call in turn, as make roads does, not only some")
 
 // TestFaultAtEveryCall goes from one state to the next with one request failing, in every way, and judges every state that the
 // controller is in: nothing is opened that both states deny, and in the end everything is as it should be.
