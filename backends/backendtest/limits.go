@@ -3,16 +3,13 @@ package backendtest
 import (
 	"context"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/test/await"
 )
-
-// prompt is how soon a backend has to return after its context has ended, and to notice that its target changed.
-const prompt = 5 * time.Second
 
 // inexpressible uses values that no intent defines today, and a protocol without ports.
 func (c *contract) inexpressible(t *testing.T) {
@@ -55,6 +52,7 @@ func (c *contract) inexpressible(t *testing.T) {
 	}
 }
 
+// cancelled has a context end before it is used. A backend that does not return then fails the test program by its -timeout.
 func (c *contract) cancelled(t *testing.T) {
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -62,31 +60,19 @@ func (c *contract) cancelled(t *testing.T) {
 	target := c.fresh(t)
 	target.Prepare(t, s.Endpoints, s.nodes())
 	l, snap := start(t, target, "a"), s.Snapshot()
-	within(t, func() {
-		_, err := l.backend.Plan(over, snap, 0)
-		require.ErrorIs(t, err, context.Canceled)
-	})
+	_, err := l.backend.Plan(over, snap, 0)
+	require.ErrorIs(t, err, context.Canceled)
 	p := l.plan(t, snap)
 	writes, dump := target.Writes(t), target.Dump(t)
-	within(t, func() { require.ErrorIs(t, l.backend.Apply(over, p), context.Canceled) })
+	require.ErrorIs(t, l.backend.Apply(over, p), context.Canceled)
 	require.Equal(t, writes, target.Writes(t))
 	require.Equal(t, dump, target.Dump(t))
 	l.reached = 0
 	l.reconcile(t, s, snap)
 	require.Equal(t, c.scratch(t, s), target.DumpOwner(t, "a"))
-	within(t, func() {
-		_, err := l.backend.Plan(over, snap, l.reached)
-		require.ErrorIs(t, err, context.Canceled)
-	})
+	_, err = l.backend.Plan(over, snap, l.reached)
+	require.ErrorIs(t, err, context.Canceled)
 	require.Empty(t, opsText(l.planSince(t, snap, 0)))
-}
-
-// within fails the test when f takes too long.
-func within(t *testing.T, f func()) {
-	t.Helper()
-	timer := time.AfterFunc(prompt, func() { t.Errorf("not back after %v", prompt) })
-	f()
-	timer.Stop()
 }
 
 // later creates what endpoints depend on only after the policies for them are in place.
@@ -120,7 +106,7 @@ func (l *loop) planAwake(t *testing.T, s *State, want *intent.Snapshot, dump str
 		require.Equal(t, dump, l.target.DumpOwner(t, "a"))
 		return
 	}
-	timeout := time.After(prompt)
+	tooLate := await.Context(t).Done()
 	for {
 		l.reconcile(t, s, want)
 		if l.target.DumpOwner(t, "a") == dump {
@@ -128,7 +114,7 @@ func (l *loop) planAwake(t *testing.T, s *State, want *intent.Snapshot, dump str
 		}
 		select {
 		case <-w.Wake():
-		case <-timeout:
+		case <-tooLate:
 			require.Equal(t, dump, l.target.DumpOwner(t, "a"), "the backend did not wake up")
 			return
 		}

@@ -68,7 +68,7 @@ var rooms = []room{
 	}},
 
 	{dir: "backends", may: []string{"pkg/intent", "pkg/object", "github.com/hashicorp/go-immutable-radix/v2"}},
-	{dir: "backends/backendtest", may: []string{"backends", "pkg/intent", "pkg/object", "test/seeds", testify}},
+	{dir: "backends/backendtest", may: []string{"backends", "pkg/intent", "pkg/object", "test/await", "test/seeds", testify}},
 	{dir: "backends/builtin", may: []string{
 		"backends/...", "pkg/intent", "pkg/ovsdb", "pkg/ovsdb/schema", "pkg/openwrt", "pkg/setting", "pkg/tungsten", logrus,
 	}},

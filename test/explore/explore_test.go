@@ -144,3 +144,17 @@ func TestTheNextRunGoesOnBehindTheLastTurn(t *testing.T) {
 	require.Equal(t, []string{"fuzz/./A", "fuzz/./B", "fuzz/./C"}, names(after(all, "fuzz/./C")))
 	require.Equal(t, []string{"fuzz/./A", "fuzz/./B", "fuzz/./C"}, names(after(all, "fuzz/./gone")))
 }
+
+// TestSeedsOfOneTestAreExploredOnce has two entries of one test, and one of the same test with another size.
+func TestSeedsOfOneTestAreExploredOnce(t *testing.T) {
+	t.Parallel()
+	var names []string
+	for _, r := range randomTests([]seeds.Test{
+		{Name: "walk", Run: "TestWalk", Packages: []string{"./a", "./b"}},
+		{Name: "lost", Run: "TestWalk", Packages: []string{"./a", "./b"}},
+		{Name: "long", Run: "TestWalk", Packages: []string{"./a"}, Flags: []string{"-steps=9"}},
+	}) {
+		names = append(names, r.name())
+	}
+	require.Equal(t, []string{"walk/a", "walk/b", "long/a"}, names)
+}

@@ -17,6 +17,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -91,16 +92,31 @@ func run(ctx context.Context, only string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	for _, t := range tests {
-		for _, dir := range t.Packages {
-			all = append(all, &random{Test: t, dir: dir, root: root, progress: progress, seeds: 1})
-		}
+	for _, r := range randomTests(tests) {
+		r.root, r.progress = root, progress
+		all = append(all, r)
 	}
 	all = filter(all, match)
 	if len(all) == 0 {
 		return 0, fmt.Errorf("nothing is called %q", only)
 	}
 	return takeTurns(ctx, after(all, progress.Last), progress)
+}
+
+// randomTests returns the tests of a list, each in each of its packages. Entries that list further seeds of the same test add none: with -seed
+// all of them do the same.
+func randomTests(tests []seeds.Test) []*random {
+	var all []*random
+	known := map[string]bool{}
+	for _, t := range tests {
+		for _, dir := range t.Packages {
+			if what := strings.Join(append([]string{t.Run, dir}, t.Flags...), " "); !known[what] {
+				known[what] = true
+				all = append(all, &random{Test: t, dir: dir, seeds: 1})
+			}
+		}
+	}
+	return all
 }
 
 // after rotates a list so that it begins with what follows a name.
