@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/require"
+	"github.com/stretchr/testify/assert"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -85,16 +85,23 @@ func (l *Leases) Holders() []string {
 	return slices.Clone(l.state.holders)
 }
 
-// Edit changes the Lease as a user would.
+// Edit changes the Lease as a user would: again if an instance has written it in between. Tests may call it from any goroutine.
 func (l *Leases) Edit(t *testing.T, change func(*coordinationv1.LeaseSpec)) {
 	t.Helper()
 	all := l.Client().Leases(Namespace)
-	o, err := all.Get(t.Context(), Name, metav1.GetOptions{})
-	require.NoError(t, err)
-	o = o.DeepCopy()
-	change(&o.Spec)
-	_, err = all.Update(t.Context(), o, metav1.UpdateOptions{})
-	require.NoError(t, err)
+	for {
+		o, err := all.Get(t.Context(), Name, metav1.GetOptions{})
+		if !assert.NoError(t, err) {
+			return
+		}
+		o = o.DeepCopy()
+		change(&o.Spec)
+		if _, err = all.Update(t.Context(), o, metav1.UpdateOptions{}); apierrors.IsConflict(err) {
+			continue
+		}
+		assert.NoError(t, err)
+		return
+	}
 }
 
 // Take gives the Lease to a holder that will not renew it.
@@ -113,7 +120,7 @@ func (l *Leases) Give(t *testing.T, holder string) {
 	seconds := int32(time.Hour / time.Second)
 	if _, err := all.Get(t.Context(), Name, metav1.GetOptions{}); err != nil {
 		_, err = all.Create(t.Context(), &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: Namespace, Name: Name}}, metav1.CreateOptions{})
-		require.NoError(t, err)
+		assert.NoError(t, err)
 	}
 	l.Edit(t, func(s *coordinationv1.LeaseSpec) { s.HolderIdentity, s.LeaseDurationSeconds = &holder, &seconds })
 }
@@ -135,7 +142,7 @@ func (c *client) pass(ctx context.Context) error {
 	c.of.mu.Unlock()
 	switch {
 	case fault.Hangs && fault.Deaf:
-		<-time.After(Deafness)
+		time.Sleep(Deafness) // pause: on the clock of the bubble that an election is tested in
 	case fault.Hangs:
 		ctx, cancel := context.WithTimeout(ctx, clientTimeout)
 		defer cancel()
