@@ -90,7 +90,7 @@ func TestADraftIsWhatATranslationOfEverythingWouldBe(t *testing.T) {
 			edits += len(query.Compare(before, after).Changes)
 		}
 	})
-	if len(seeds.Of(t, "draft")) >= 10 {
+	if seeds.All() {
 		require.Positive(t, edits, "some edits change something")
 	}
 }

@@ -116,7 +116,7 @@ func TestNoVerdictNeedsWhatIsRedundant(t *testing.T) {
 		}
 	})
 	t.Logf("%d policies, %d rules, %d planted copies", policies, rules, copies)
-	if n := len(seeds.Of(t, "lint")); n >= 60 {
+	if n := len(seeds.Of(t, "lint")); seeds.All() {
 		require.Greater(t, copies, n/6, "of %d planted copies", n)
 		require.Greater(t, rules, n/6)
 	}
@@ -177,7 +177,7 @@ func TestWhatIsNeededIsNotRedundant(t *testing.T) {
 		}
 	})
 	t.Logf("%d needed, %d reported", needed, redundant)
-	if len(seeds.Of(t, "needed")) >= 20 {
+	if seeds.All() {
 		require.NotZero(t, needed)
 	}
 }

@@ -48,7 +48,7 @@ func TestProbeMatchesOracle(t *testing.T) {
 			require.Equal(t, spellWanted(want), spellAnswer(got), "seed %d: %+v: %v", seed, f, want.Why)
 		}
 	})
-	if len(seeds.Of(t, "query")) >= 30 {
+	if seeds.All() {
 		require.NotZero(t, served, "no flow went to a Service")
 	}
 }

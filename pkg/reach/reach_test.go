@@ -134,7 +134,7 @@ func TestImpactIsTheDifference(t *testing.T) {
 			require.Equal(t, was && !is, closed[pair{src, dst}].Has(proto, port), "seed %d: %+v closes", seed, f)
 		}
 	})
-	if len(seeds.Of(t, "difference")) >= 150 {
+	if seeds.All() {
 		require.Greater(t, changed, 20, "few edits had an effect: the test shows little")
 	}
 }

@@ -62,7 +62,7 @@ func TestTiersAreWhatEvaluateSays(t *testing.T) {
 			}
 		}
 	})
-	if len(seeds.Of(t, "tiers")) >= 80 {
+	if seeds.All() {
 		for _, tier := range intent.Tiers() {
 			for _, verdict := range []string{"allow", "deny"} {
 				if tier == intent.TierSystem && verdict == "deny" {
@@ -140,7 +140,7 @@ func TestImpactOfTiers(t *testing.T) {
 			before = after
 		}
 	})
-	if len(seeds.Of(t, "tierimpact")) >= 25 {
+	if seeds.All() {
 		require.Greater(t, changed, 100, "few steps had an effect: the test shows little")
 	}
 }

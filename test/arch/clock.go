@@ -10,6 +10,9 @@ import (
 // polls are the functions of testify that look at something until a time of their own is over.
 var polls = []string{"Eventually", "Eventuallyf", "EventuallyWithT", "EventuallyWithTf", "Never", "Neverf"}
 
+// waits are the functions of package time after which a test goes on, whatever has happened by then.
+var waits = []string{"Sleep", "After", "AfterFunc", "NewTimer", "Tick"}
+
 // seeded are the functions of math/rand that make a source of numbers from a seed; all others of the package draw from one
 // that has none.
 var seeded = []string{"New", "NewPCG", "NewSource", "NewChaCha8", "NewZipf"}
@@ -60,7 +63,7 @@ func (c *checker) luck(f *file) {
 		switch {
 		case slices.Contains(polls, s.Sel.Name):
 			c.fault(f.path, f.line(n), "%s ends by a clock of its own: wait with test/await", s.Sel.Name)
-		case clock != "" && isSelector(s, clock, "Sleep") && !explained[f.line(n)]:
+		case clock != "" && isIdent(s.X, clock) && slices.Contains(waits, s.Sel.Name) && !explained[f.line(n)]:
 			g := c.group(f)
 			g.sleeps = append(g.sleeps, Fault{f.path, f.line(n), "a pause proves nothing on a busy machine: wait with test/await, or test in a bubble of testing/synctest, or add '// pause: what for'"})
 		case chance != "" && isIdent(s.X, chance) && !slices.Contains(seeded, s.Sel.Name):

@@ -15,6 +15,8 @@ func TestNothingIsLeftToLuck(t *testing.T) {
 		{"a pause under another name", `import clock "time"`, "func f() { clock.Sleep(1) }", pause},
 		{"a pause for something else than a verdict", `import "time"`, "func f() { time.Sleep(1) // pause: for measuring\n}", ""},
 		{"a pause with another comment", `import "time"`, "func f() { time.Sleep(1) // long enough\n}", pause},
+		{"a timer", `import "time"`, "func f() { <-time.After(1) }", pause},
+		{"a timer for something else than a verdict", `import "time"`, "func f() { <-time.After(1) // pause: between two looks\n}", ""},
 		{"a pause in a bubble", `import "time"; import "testing/synctest"`, "func f() { time.Sleep(1) }", ""},
 		{"another use of the clock", `import "time"`, "func f() { time.Now() }", ""},
 		{"chance", `import "math/rand/v2"`, "func f() { rand.IntN(7) }", seed},

@@ -31,8 +31,14 @@ import (
 
 const root = "../.."
 
-// patience is how long a page may take to show something.
-const patience = 60 * time.Second
+// left is how long a page may take to show something: nearly as long as the test program may run.
+func left(t *testing.T) time.Duration {
+	end, ok := t.Deadline()
+	if !ok {
+		return time.Hour
+	}
+	return time.Until(end) * 9 / 10
+}
 
 var shots = flag.String("shots", "", "directory to write screenshots to")
 
@@ -118,7 +124,7 @@ func openTab(t *testing.T, d *demo, actions ...chromedp.Action) *tab {
 	t.Helper()
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.NoSandbox, // the tests may run as root
-		chromedp.Flag("disable-dev-shm-usage", true), chromedp.WindowSize(1200, 800), chromedp.WSURLReadTimeout(patience))
+		chromedp.Flag("disable-dev-shm-usage", true), chromedp.WindowSize(1200, 800), chromedp.WSURLReadTimeout(left(t)))
 	allocated, stop := chromedp.NewExecAllocator(context.Background(), options...)
 	t.Cleanup(stop)
 	ctx, cancel := chromedp.NewContext(allocated)
@@ -165,7 +171,7 @@ func (p *tab) do(actions ...chromedp.Action) {
 	if chromedp.FromContext(p.Context).Target == nil {
 		require.NoError(p.t, chromedp.Run(p.Context))
 	}
-	ctx, cancel := context.WithTimeout(p.Context, patience)
+	ctx, cancel := context.WithTimeout(p.Context, left(p.t))
 	defer cancel()
 	for _, action := range actions {
 		err := chromedp.Run(ctx, action)
@@ -196,7 +202,7 @@ func eval[T any](p *tab, expression string) T {
 // await waits until an expression is true.
 func (p *tab) await(expression string) {
 	p.t.Helper()
-	p.do(chromedp.Poll(expression, nil, chromedp.WithPollingTimeout(patience)))
+	p.do(chromedp.Poll(expression, nil, chromedp.WithPollingTimeout(left(p.t))))
 }
 
 // press sends keys, one after the other.

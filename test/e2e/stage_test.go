@@ -143,7 +143,7 @@ func (w *watch) stay(ctx context.Context, conn net.Conn) {
 		}
 		select {
 		case <-ctx.Done():
-		case <-time.After(10 * time.Millisecond):
+		case <-time.After(10 * time.Millisecond): // pause: between two messages
 		}
 	}
 }

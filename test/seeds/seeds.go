@@ -66,6 +66,9 @@ func Of(t testing.TB, name string) []uint64 {
 // Given reports whether -seed chose the seeds. What a test requires of its listed seeds together may then not hold.
 func Given() bool { return *seedFlag != 0 }
 
+// All reports whether Each runs every listed seed: what a test requires of them together holds only then.
+func All() bool { return !Given() && !testing.Short() }
+
 // List returns all entries of the list.
 func List() ([]Test, error) { return parse(text) }
 

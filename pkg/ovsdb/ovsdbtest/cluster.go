@@ -76,11 +76,9 @@ func (c *Cluster) Endpoints() []string {
 
 // Leader finds the leader, waiting for the end of an election if there is one. Members that do not answer are skipped.
 func (c *Cluster) Leader() (*Process, error) {
-	ctx, cancel := context.WithTimeout(c.ctx, startTimeout)
-	defer cancel()
 	for {
 		for _, p := range c.Members {
-			one, stop := context.WithTimeout(ctx, 200*time.Millisecond)
+			one, stop := context.WithTimeout(c.ctx, 200*time.Millisecond)
 			state, err := p.State(one)
 			stop()
 			if err == nil && state.Leader && state.Connected {
@@ -88,9 +86,9 @@ func (c *Cluster) Leader() (*Process, error) {
 			}
 		}
 		select {
-		case <-ctx.Done():
-			return nil, fmt.Errorf("wait for a leader: %w", ctx.Err())
-		case <-time.After(20 * time.Millisecond):
+		case <-c.ctx.Done():
+			return nil, fmt.Errorf("wait for a leader: %w", c.ctx.Err())
+		case <-time.After(20 * time.Millisecond): // pause: between two looks
 		}
 	}
 }

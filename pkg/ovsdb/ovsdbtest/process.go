@@ -15,9 +15,6 @@ import (
 	"time"
 )
 
-// startTimeout is how long a server may take until it answers; a member of a cluster joins and elects in that time.
-const startTimeout = 30 * time.Second
-
 // Available reports whether ovsdb-server and ovsdb-tool are installed.
 func Available() bool {
 	_, err := find("ovsdb-server")
@@ -128,22 +125,20 @@ func (p *Process) launch() error {
 	return nil
 }
 
-// ready waits until the database can be used.
+// ready waits until the database can be used, which for a member of a cluster means that it has joined and has a leader.
 func (p *Process) ready() error {
-	ctx, cancel := context.WithTimeout(p.ctx, startTimeout)
-	defer cancel()
 	for {
-		state, err := p.State(ctx)
+		state, err := p.State(p.ctx)
 		if err == nil && state.Connected {
 			return nil
 		}
 		select {
-		case <-time.After(10 * time.Millisecond):
+		case <-time.After(10 * time.Millisecond): // pause: between two looks
 		case <-p.ended:
 			text, _ := os.ReadFile(p.Log()) // without the log, the message still reports that the server ended
 			return fmt.Errorf("ovsdb-server ended: %s", lastLine(text))
-		case <-ctx.Done():
-			return errors.Join(fmt.Errorf("wait for ovsdb-server: %w", ctx.Err()), err)
+		case <-p.ctx.Done():
+			return errors.Join(fmt.Errorf("wait for ovsdb-server: %w", p.ctx.Err()), err)
 		}
 	}
 }

@@ -31,7 +31,7 @@ func Await(t *testing.T, s source.Source, ready func() bool) {
 	t.Helper()
 	var timeout <-chan time.Time // of the test program, or none
 	if end, ok := await.End(t); ok {
-		timeout = time.After(time.Until(end))
+		timeout = time.After(time.Until(end)) // pause: for as long as the test program may run
 	}
 	for !ready() {
 		select {

@@ -81,7 +81,7 @@ func (p *Process) Stop() {
 	_ = p.Signal(syscall.SIGTERM)
 	select {
 	case <-p.done:
-	case <-time.After(5 * time.Second):
+	case <-time.After(5 * time.Second): // pause: for it to clean up
 		p.Kill()
 	}
 }
