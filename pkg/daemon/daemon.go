@@ -242,7 +242,9 @@ func (d *Daemon) Run(ctx context.Context) error {
 	}
 	group.Go(func() error { return d.write(ctx) })
 	group.Go(func() error { return d.resolver.Run(ctx) })
-	group.Go(func() error { d.memory.run(ctx); return nil })
+	if !d.opts.KeepMemory {
+		group.Go(func() error { d.memory.run(ctx); return nil })
+	}
 	handler := d.handler()
 	if d.opts.Listen != "" {
 		group.Go(func() error { return d.serve(ctx, handler) })

@@ -50,6 +50,8 @@ type Options struct {
 
 	Serving serving.Options // how these are served
 
+	KeepMemory bool // what a read-back needed stays with the process, where others than this daemon would pay for its return
+
 	Leader election.Options // how one of several instances is chosen to write
 
 	SDWAN sdwan.Options // handling of SD-WAN resources

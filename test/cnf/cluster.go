@@ -82,7 +82,8 @@ func (c *Cluster) Start() {
 			Enabled: true, Dynamic: dyn, Secrets: kube.NewSecrets(core, Interval), NoEvents: true, PlainHTTP: true,
 			Interval: Interval, Dial: c.devices.Dial,
 		},
-		Resolver: resolver.Options{LookUp: c.resolve},
+		Resolver:   resolver.Options{LookUp: c.resolve},
+		KeepMemory: true, // a minute of a bubble is an instant
 	}
 	if c.change != nil {
 		c.change(&opts)

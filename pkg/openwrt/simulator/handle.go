@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 )
 
 const greeting = `{"message":"sdewan restful API service v1"}`
@@ -129,10 +130,11 @@ func modules() []string {
 	return []string{"mwan3", "firewall", "networkfirewall", "ipsec", "service", "application", "route", "rule", "nat"}
 }
 
-func collections() []*collection {
+// collections are those of every device: nothing changes them.
+var collections = sync.OnceValue(func() []*collection {
 	return slices.Concat(mwan3Collections(), firewallCollections(), ipsecCollections(), natCollections(),
 		networkFirewallCollections(), routeCollections())
-}
+})
 
 // The numbers of parts in an address, cgi-bin and luci included.
 const (
