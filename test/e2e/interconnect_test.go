@@ -77,12 +77,8 @@ func (c *twoClusters) peers(t *testing.T, cluster string, want ...string) {
 
 func (c *twoClusters) expect(t *testing.T, want ovnlab.Outcome, from, to string) {
 	t.Helper()
-	within := 20 * time.Second // the first packet between two zones waits for ARP on the transit switch
-	if want == ovnlab.Timeout {
-		within = 300 * time.Millisecond
-	}
 	src, dst := c.hosts[from].Addr(false), netip.AddrPortFrom(c.hosts[to].Addr(false), 5432)
-	got, err := c.hosts[from].Connect(t.Context(), "tcp", src, dst, within)
+	got, err := c.hosts[from].Connect(t.Context(), "tcp", src, dst, ovnlab.Within(want))
 	require.NoError(t, err)
 	require.Equal(t, want, got, "%s -> %s", from, to)
 }

@@ -82,7 +82,7 @@ func (m *mall) sticks(t *testing.T, to [2]string, pool ...string) {
 			}, "a first answer")
 			first := ""
 			for range 20 {
-				got, outcome, err := host.Ask(t.Context(), protocol, src, at, 3*time.Second)
+				got, outcome, err := host.Ask(t.Context(), protocol, src, at, 0)
 				require.NoError(t, err)
 				require.Equal(t, ovnlab.Answered, outcome, "%s %s", protocol, at)
 				by := podOf(got.By)

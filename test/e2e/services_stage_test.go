@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -58,7 +57,7 @@ func newMall(t *testing.T) *mall {
 	}
 	// The first packet between two chassis is lost while ARP resolves the other.
 	_, outcome, err := m.hosts["client"].Ask(t.Context(), "tcp", m.hosts["client"].Addr(false),
-		netip.AddrPortFrom(m.hosts["far"].Addr(false), 8080), 10*time.Second)
+		netip.AddrPortFrom(m.hosts["far"].Addr(false), 8080), 0)
 	require.NoError(t, err)
 	require.Equal(t, ovnlab.Answered, outcome)
 	return m
@@ -114,10 +113,6 @@ func (m *mall) visit(ctx context.Context, v *visit, protocol string, family int)
 	if v.from == ovnlab.World {
 		src = outsiders[family]
 	}
-	within := 10 * time.Second
-	if v.want == ovnlab.Timeout {
-		within = 300 * time.Millisecond
-	}
 	saw := src
 	if v.hairpin {
 		saw = hairpins[family]
@@ -127,7 +122,7 @@ func (m *mall) visit(ctx context.Context, v *visit, protocol string, family int)
 	}
 	var answered []string
 	for n := 0; n == 0 || (len(answered) < len(v.by) && n < tries); n++ {
-		got, outcome, err := host.Ask(ctx, protocol, src, to, within)
+		got, outcome, err := host.Ask(ctx, protocol, src, to, ovnlab.Within(v.want))
 		switch by := podOf(got.By); {
 		case err != nil:
 			return wrong("%v", err)

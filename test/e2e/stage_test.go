@@ -5,6 +5,7 @@ package e2e_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net"
 	"net/netip"
 	"sync"
@@ -83,11 +84,7 @@ func (s *stage) expect(t *testing.T, want ovnlab.Outcome, from, to, protocol str
 
 func (s *stage) expectAddrs(t *testing.T, want ovnlab.Outcome, from *ovnlab.Host, src netip.Addr, dst netip.AddrPort, protocol string) {
 	t.Helper()
-	within := 10 * time.Second
-	if want == ovnlab.Timeout {
-		within = 300 * time.Millisecond
-	}
-	got, err := from.Connect(t.Context(), protocol, src, dst, within)
+	got, err := from.Connect(t.Context(), protocol, src, dst, ovnlab.Within(want))
 	require.NoError(t, err)
 	require.Equal(t, want, got, "%s %s -> %s", protocol, src, dst)
 }
@@ -102,26 +99,27 @@ type watch struct {
 	group  sync.WaitGroup
 
 	mu     sync.Mutex
-	broken []string // what went wrong with connections that stay open
+	pings  map[net.Conn]int // of connections that stay open
+	broken []string         // what went wrong with them
 }
 
 // watch starts the clients.
 func (s *stage) watch(t *testing.T) *watch {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	w := &watch{stage: s, always: map[string]*ovnlab.Loop{}, never: map[string]*ovnlab.Loop{}, cancel: cancel}
+	w := &watch{stage: s, always: map[string]*ovnlab.Loop{}, never: map[string]*ovnlab.Loop{}, cancel: cancel, pings: map[net.Conn]int{}}
 	client, web := s.hosts["client"], s.hosts["web"]
 	s.expect(t, ovnlab.Answered, "client", "web", "tcp", steady) // and neighbours are known from now on
 	for _, v6 := range []bool{false, true} {
 		src, dst := client.Addr(v6), web.Addr(v6)
 		for _, protocol := range []string{"tcp", "udp"} {
 			name := fmt.Sprintf("%s to %s", protocol, dst)
-			// Shorter than TCP's first retransmission: one dropped packet is seen.
-			w.always[name] = client.Loop(protocol, src, netip.AddrPortFrom(dst, steady), 900*time.Millisecond, 10*time.Millisecond)
+			w.always[name] = client.Steady(protocol, src, netip.AddrPortFrom(dst, steady), 10*time.Millisecond)
 			w.never[name] = client.Loop(protocol, src, netip.AddrPortFrom(dst, closed), 40*time.Millisecond, 5*time.Millisecond)
 		}
 		conn, err := client.Dial(ctx, "tcp", src, netip.AddrPortFrom(dst, steady))
 		require.NoError(t, err)
+		w.pings[conn] = 0
 		w.group.Go(func() { w.stay(ctx, conn) })
 	}
 	t.Cleanup(func() { w.cancel(); w.group.Wait() })
@@ -131,14 +129,19 @@ func (s *stage) watch(t *testing.T) *watch {
 
 // stay keeps one connection busy until ctx ends.
 func (w *watch) stay(ctx context.Context, conn net.Conn) {
-	defer func() { _ = conn.Close() }()
+	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
 	for ctx.Err() == nil {
 		begin := time.Now()
-		_ = conn.SetDeadline(begin.Add(5 * time.Second))
-		if err := ovnlab.Ping(conn); err != nil {
-			w.mu.Lock()
+		err := ovnlab.Ping(conn)
+		w.mu.Lock()
+		switch {
+		case err == nil:
+			w.pings[conn]++
+		case ctx.Err() == nil:
 			w.broken = append(w.broken, fmt.Sprintf("%s open connection to %s: %v", begin.Format("15:04:05.000"), conn.RemoteAddr(), err))
-			w.mu.Unlock()
+		}
+		w.mu.Unlock()
+		if err != nil {
 			return
 		}
 		select {
@@ -154,12 +157,22 @@ func (w *watch) turns(t *testing.T, n int) {
 	target := map[*ovnlab.Loop]int{}
 	for _, loops := range []map[string]*ovnlab.Loop{w.always, w.never} {
 		for _, l := range loops {
-			target[l] = l.Count() + n
+			target[l] = l.Begun() + n
 		}
 	}
+	w.mu.Lock()
+	pings := maps.Clone(w.pings)
+	w.mu.Unlock()
 	await.True(t, func() bool {
+		w.mu.Lock()
+		defer w.mu.Unlock()
 		for l, want := range target {
-			if l.Count() < want {
+			if l.Ended() < want {
+				return false
+			}
+		}
+		for conn, n := range pings {
+			if w.pings[conn] == n && len(w.broken) == 0 {
 				return false
 			}
 		}
@@ -174,7 +187,7 @@ func (w *watch) check(t *testing.T) {
 	report := func(what string, loops map[string]*ovnlab.Loop, want ovnlab.Outcome) {
 		for name, l := range loops {
 			if bad := ovnlab.Except(l.Attempts(), want); len(bad) > 0 {
-				t.Errorf("%s, %s: %d of %d attempts: %v", what, name, len(bad), l.Count(), bad[:min(len(bad), 10)])
+				t.Errorf("%s, %s: %d of %d attempts: %v", what, name, len(bad), l.Ended(), bad[:min(len(bad), 10)])
 			}
 		}
 	}

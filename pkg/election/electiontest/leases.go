@@ -85,22 +85,22 @@ func (l *Leases) Holders() []string {
 	return slices.Clone(l.state.holders)
 }
 
-// Edit changes the Lease as a user would: again if an instance has written it in between. Tests may call it from any goroutine.
+// Edit changes the Lease as a user would: again if an instance has written it in between. It may be
+// called from any goroutine.
 func (l *Leases) Edit(t *testing.T, change func(*coordinationv1.LeaseSpec)) {
 	t.Helper()
 	all := l.Client().Leases(Namespace)
 	for {
 		o, err := all.Get(t.Context(), Name, metav1.GetOptions{})
-		if !assert.NoError(t, err) {
+		if err == nil {
+			o = o.DeepCopy()
+			change(&o.Spec)
+			_, err = all.Update(t.Context(), o, metav1.UpdateOptions{})
+		}
+		if !apierrors.IsConflict(err) {
+			assert.NoError(t, err)
 			return
 		}
-		o = o.DeepCopy()
-		change(&o.Spec)
-		if _, err = all.Update(t.Context(), o, metav1.UpdateOptions{}); apierrors.IsConflict(err) {
-			continue
-		}
-		assert.NoError(t, err)
-		return
 	}
 }
 

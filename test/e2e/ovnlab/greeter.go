@@ -31,25 +31,16 @@ func (h *Host) Greet(protocol string, port uint16) *Server {
 	})
 }
 
-// Ask sends a message to a greeting host. The kernel accepts an answer only from the address that the request was sent
-// to: if NAT is not undone on the way back, the result is a Timeout.
+// Ask sends a message to a greeting host and waits within a duration; 0 is as long as the test may run. The kernel accepts an
+// answer only from the address that the request was sent to: if NAT is not undone on the way back, the result is a Timeout.
 func (h *Host) Ask(ctx context.Context, protocol string, from netip.Addr, to netip.AddrPort, within time.Duration) (Greeting, Outcome, error) {
-	ctx, cancel := context.WithTimeout(ctx, within)
-	defer cancel()
-	conn, err := h.Dial(ctx, protocol, from, to)
-	if err != nil {
-		o, err := outcome(err)
-		return Greeting{}, o, err
-	}
-	defer func() { _ = conn.Close() }()
-	deadline, _ := ctx.Deadline()
-	_ = conn.SetDeadline(deadline)
-	g, err := AskOn(conn)
-	if err != nil {
-		o, err := outcome(err)
-		return Greeting{}, o, err
-	}
-	return g, Answered, nil
+	var got Greeting
+	o, err := h.talk(ctx, protocol, from, to, within, func(conn net.Conn) error {
+		var err error
+		got, err = AskOn(conn)
+		return err
+	})
+	return got, o, err
 }
 
 // AskOn sends a message over conn and reads the greeting.

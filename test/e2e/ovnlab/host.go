@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/netloom/netloom/test/await"
 )
 
 // Host is an endpoint that can send and receive real packets: a network namespace behind a logical port.
@@ -184,18 +186,39 @@ func (h *Host) dial(ctx context.Context, protocol string, from, to netip.AddrPor
 	return conn, err
 }
 
-// Connect tries to talk to a Server: it opens a connection, sends a few bytes and waits until they come back.
+// Within is how long to wait for an outcome: for an answer as long as the test may run. That nothing answers is looked at for
+// a moment: a busy machine only sees less.
+func Within(want Outcome) time.Duration {
+	if want == Timeout {
+		return 300 * time.Millisecond
+	}
+	return 0
+}
+
+// Connect tries to talk to a Server: it opens a connection, sends a few bytes and waits until they come back, within a
+// duration; 0 is as long as the test may run.
 func (h *Host) Connect(ctx context.Context, protocol string, from netip.Addr, to netip.AddrPort, within time.Duration) (Outcome, error) {
-	ctx, cancel := context.WithTimeout(ctx, within)
+	return h.talk(ctx, protocol, from, to, within, Ping)
+}
+
+// talk opens a connection and hands it to f. The connection fails once within has passed, or ctx ends.
+func (h *Host) talk(ctx context.Context, protocol string, from netip.Addr, to netip.AddrPort, within time.Duration, f func(net.Conn) error) (Outcome, error) {
+	var cancel context.CancelFunc
+	if end, ends := await.End(h.tb); within == 0 && ends {
+		ctx, cancel = context.WithDeadline(ctx, end)
+	} else if within == 0 {
+		ctx, cancel = context.WithCancel(ctx)
+	} else {
+		ctx, cancel = context.WithTimeout(ctx, within)
+	}
 	defer cancel()
 	conn, err := h.Dial(ctx, protocol, from, to)
 	if err != nil {
 		return outcome(err)
 	}
 	defer func() { _ = conn.Close() }()
-	deadline, _ := ctx.Deadline()
-	_ = conn.SetDeadline(deadline)
-	if err := Ping(conn); err != nil {
+	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })()
+	if err := f(conn); err != nil {
 		return outcome(err)
 	}
 	return Answered, nil
