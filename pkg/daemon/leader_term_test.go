@@ -150,12 +150,20 @@ func (p *place) rival(t *testing.T, l *electiontest.Leases, holder string) {
 	require.NoError(t, target.Backend.Close())
 }
 
+// awaitRenewal waits until the first leader of a Lease has renewed it, as it does at once. It does not read it again before the
+// retry period is over.
+func awaitRenewal(t *testing.T, api *electiontest.Leases) {
+	t.Helper()
+	await.True(t, func() bool { return api.Writes() >= 2 }, "the leader renews the Lease")
+}
+
 // TestADeposedLeaderStandsBy makes a leader learn from the database that it leads no more: it reads the Lease every hour.
 func TestADeposedLeaderStandsBy(t *testing.T) {
 	p, api := newPlace(t), electiontest.New()
 	opts := p.electing(api, "a")
 	opts.Leader.LeaseDuration, opts.Leader.RenewDeadline, opts.Leader.RetryPeriod = 3*time.Hour, 2*time.Hour, time.Hour
 	a := startReady(t, opts)
+	awaitRenewal(t, api)
 	rows := p.rows()
 	p.rival(t, api, "b")
 	p.write(t, "policies.yaml", strings.Replace(policiesFile, "port: 80}", "port: 81}", 1))
@@ -175,6 +183,7 @@ func TestAClaimThatComesTooLateIsNotUsed(t *testing.T) {
 	opts.Leader.LeaseDuration, opts.Leader.RenewDeadline, opts.Leader.RetryPeriod = 3*time.Hour, 2*time.Hour, time.Hour
 	a := start(t, opts)
 	a.await("it leads", func() bool { return a.metric("netloom_leader") == 1 })
+	awaitRenewal(t, api)
 	api.Give(t, "b")
 	require.NoError(t, p.server.Start(p.socket))
 	a.await("it stands by", func() bool { _, text := a.get("/readyz"); return text == "ok\nstandby: b leads\n" })

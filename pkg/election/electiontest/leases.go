@@ -85,6 +85,13 @@ func (l *Leases) Holders() []string {
 	return slices.Clone(l.state.holders)
 }
 
+// Writes is how often the Lease was written.
+func (l *Leases) Writes() int {
+	l.state.mu.Lock()
+	defer l.state.mu.Unlock()
+	return l.state.version
+}
+
 // Edit changes the Lease as a user would: again if an instance has written it in between. It may be
 // called from any goroutine.
 func (l *Leases) Edit(t *testing.T, change func(*coordinationv1.LeaseSpec)) {
