@@ -50,7 +50,7 @@ type Options struct {
 
 	Serving serving.Options // how these are served
 
-	KeepMemory bool // what a read-back needed stays with the process, where others than this daemon would pay for its return
+	KeepMemory bool // returns no memory to the system after read-backs, for a process with many daemons such as a test
 
 	Leader election.Options // how one of several instances is chosen to write
 

@@ -129,7 +129,8 @@ func (s *stage) watch(t *testing.T) *watch {
 
 // stay keeps one connection busy until ctx ends.
 func (w *watch) stay(ctx context.Context, conn net.Conn) {
-	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
+	defer func() { _ = conn.Close() }()
+	defer context.AfterFunc(ctx, func() { _ = conn.Close() })() // also while it waits for an answer
 	for ctx.Err() == nil {
 		begin := time.Now()
 		err := ovnlab.Ping(conn)

@@ -92,8 +92,7 @@ func (l *Leases) Writes() int {
 	return l.state.version
 }
 
-// Edit changes the Lease as a user would: again if an instance has written it in between. It may be
-// called from any goroutine.
+// Edit changes the Lease as a user would: again if an instance has written it in between. It may be called from any goroutine.
 func (l *Leases) Edit(t *testing.T, change func(*coordinationv1.LeaseSpec)) {
 	t.Helper()
 	all := l.Client().Leases(Namespace)

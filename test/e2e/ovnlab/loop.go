@@ -35,33 +35,13 @@ type Loop struct {
 
 	mu       sync.Mutex
 	attempts []Attempt  // that ended
-	waiting  []*waiting // of Steady, in the order of their beginning
+	waiting  []*waiting // those that have not ended, in the order of their beginning
 }
 
 // Loop starts a client that connects, with a new connection each time and a pause between them, until Stop.
 func (h *Host) Loop(protocol string, from netip.Addr, to netip.AddrPort, within, pause time.Duration) *Loop {
 	h.tb.Helper()
-	ctx, cancel := context.WithCancel(h.tb.Context())
-	l := &Loop{cancel: cancel, done: make(chan struct{})}
-	h.tb.Cleanup(func() { l.Stop() })
-	go func() {
-		defer close(l.done)
-		ticker := time.NewTicker(pause)
-		defer ticker.Stop()
-		for ctx.Err() == nil {
-			a := l.begin(func() {})
-			o, err := h.Connect(ctx, protocol, from, to, within)
-			if ctx.Err() != nil {
-				return
-			}
-			l.end(a, o, err)
-			select {
-			case <-ticker.C:
-			case <-ctx.Done():
-			}
-		}
-	}()
-	return l
+	return h.loop(pause, 1, func(ctx context.Context) (Outcome, error) { return h.Connect(ctx, protocol, from, to, within) })
 }
 
 // overtaken is how many later attempts are answered before one that still waits counts as lost.
@@ -71,6 +51,12 @@ const overtaken = 50
 // answered. One is lost if later ones were answered before it, and not after a time: on a busy machine they all wait alike.
 func (h *Host) Steady(protocol string, from netip.Addr, to netip.AddrPort, pause time.Duration) *Loop {
 	h.tb.Helper()
+	return h.loop(pause, 2*overtaken, func(ctx context.Context) (Outcome, error) { return h.Connect(ctx, protocol, from, to, 0) })
+}
+
+// loop starts a client that makes so many attempts at once.
+func (h *Host) loop(pause time.Duration, atOnce int, connect func(ctx context.Context) (Outcome, error)) *Loop {
+	h.tb.Helper()
 	ctx, cancel := context.WithCancel(h.tb.Context())
 	l := &Loop{cancel: cancel, done: make(chan struct{})}
 	h.tb.Cleanup(func() { l.Stop() })
@@ -78,7 +64,7 @@ func (h *Host) Steady(protocol string, from netip.Addr, to netip.AddrPort, pause
 		defer close(l.done)
 		var group sync.WaitGroup
 		defer group.Wait()
-		places := make(chan struct{}, 2*overtaken)
+		places := make(chan struct{}, atOnce)
 		ticker := time.NewTicker(pause)
 		defer ticker.Stop()
 		for ctx.Err() == nil {
@@ -91,11 +77,11 @@ func (h *Host) Steady(protocol string, from netip.Addr, to netip.AddrPort, pause
 			a := l.begin(lose)
 			group.Go(func() {
 				defer lose()
-				o, err := h.Connect(one, protocol, from, to, 0)
-				<-places
+				o, err := connect(one)
 				if ctx.Err() == nil {
 					l.end(a, o, err)
 				}
+				<-places
 			})
 			select {
 			case <-ticker.C:
