@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/netloom/netloom/labelcache"
+	"github.com/netloom/netloom/pkg/spelling"
 )
 
 // The limits of suggestions, which are made at most once for each selector that matches nothing.
@@ -81,7 +82,7 @@ func (s *speller) closest(t labelcache.Tag, namespace string) (labelcache.Tag, b
 		if tag.Kind != t.Kind || tag.Key != t.Key && tag.Value != t.Value {
 			continue
 		}
-		d := distance(tag.Key+"="+tag.Value, t.Key+"="+t.Value, tolerance(tag, t))
+		d := spelling.Distance(tag.Key+"="+tag.Value, t.Key+"="+t.Value, tolerance(tag, t))
 		if d < 0 || d > least || d == least && best.Compare(tag) <= 0 || !s.exists(tag, namespace) {
 			continue
 		}
@@ -113,7 +114,7 @@ func nearest(word string, words []string) string {
 		if min(len(w), len(word)) <= 4 {
 			limit = 1
 		}
-		if d := distance(w, word, limit); d >= 0 && cmp.Or(cmp.Compare(d, least), cmp.Compare(w, best)) < 0 {
+		if d := spelling.Distance(w, word, limit); d >= 0 && cmp.Or(cmp.Compare(d, least), cmp.Compare(w, best)) < 0 {
 			best, least = w, d
 		}
 	}
@@ -121,50 +122,4 @@ func nearest(word string, words []string) string {
 		return ""
 	}
 	return fmt.Sprintf("; did you mean %q?", best)
-}
-
-// distance is how many letters have to be inserted, removed, replaced or swapped with their neighbor to make b of a; -1 if it is
-// more than limit. It takes time in proportion to the longer word and the limit.
-func distance(a, b string, limit int) int {
-	if len(a)-len(b) > limit || len(b)-len(a) > limit {
-		return -1
-	}
-	beyond := limit + 1
-	rows := [3][]int{make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)}
-	for j := range rows[1] {
-		rows[1][j] = min(j, beyond)
-	}
-	for i := 1; i <= len(a); i++ {
-		before, above, row := rows[0], rows[1], rows[2]
-		first, last := max(1, i-limit), min(len(b), i+limit)
-		row[first-1] = beyond
-		if first == 1 {
-			row[0] = min(i, beyond)
-		}
-		least := row[first-1]
-		for j := first; j <= last; j++ {
-			differ := 1
-			if a[i-1] == b[j-1] {
-				differ = 0
-			}
-			d := above[j-1] + differ
-			if j < i+limit {
-				d = min(d, above[j]+1)
-			}
-			d = min(d, row[j-1]+1, beyond)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				d = min(d, before[j-2]+1)
-			}
-			row[j] = d
-			least = min(least, d)
-		}
-		if least > limit {
-			return -1
-		}
-		rows = [3][]int{above, row, before}
-	}
-	if d := rows[1][len(b)]; d <= limit {
-		return d
-	}
-	return -1
 }

@@ -85,7 +85,7 @@ func TestFaultyClusterWidePolicies(t *testing.T) {
 		{"an action of the newer kind", admin(every + ", ingress: [{action: Accept, from: [{namespaces: {}}]}]"), `spec.ingress[0].action: Unsupported value: "Accept"`},
 		{"a port of the older kind out of range", admin(every + ", ingress: [{action: Deny, from: [{namespaces: {}}], ports: [{portNumber: {port: 70000}}]}]"), "spec.ingress[0].ports[0].portNumber.port: Invalid value: 70000"},
 		{"another name than default", clusterWide("v1alpha1", object.KindBaselineAdminNetworkPolicy, "base", "subject: {namespaces: {}}"), "Only one baseline admin network policy with metadata.name="},
-		{"a version that is not served", clusterWide("v1beta1", object.KindClusterNetworkPolicy, "lockdown", every), `kind: no matches for kind "ClusterNetworkPolicy" in version "policy.networking.k8s.io/v1beta1"`},
+		{"a version that is not served", clusterWide("v1beta1", object.KindClusterNetworkPolicy, "lockdown", every), `apiVersion: no matches for kind "ClusterNetworkPolicy" in version "policy.networking.k8s.io/v1beta1"; expected policy.networking.k8s.io/v1alpha2`},
 		{"a misspelt kind", clusterWide("v1alpha1", "AdmimNetworkPolicy", "old", every), `kind: no matches for kind "AdmimNetworkPolicy"`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

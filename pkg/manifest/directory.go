@@ -27,6 +27,7 @@ const (
 	settleMax  = 500 * time.Millisecond // or, if it never is, this long after the first change
 	sweepTime  = time.Minute            // and at least this often: some file systems report no changes
 	retryTime  = time.Second            // and this often while something cannot be read or watched
+	lateSweeps = 3                      // the manifests are not known to be current after so many sweeps
 )
 
 var (
@@ -46,6 +47,7 @@ type Directory struct {
 	real    map[string]bool
 	drafts  drafts // of the last reading
 	skipped map[string]int
+	mounts  map[string]mount // of the last reading
 
 	mu       sync.RWMutex // guards what follows
 	files    map[string]*manifest
@@ -54,6 +56,8 @@ type Directory struct {
 	problems []object.Problem
 	foreign  map[string]int // objects of kinds that are not delivered, by kind
 	synced   bool
+	current  time.Time // when the last reading began that could list the directory
+	fault    error     // why the one since could not
 }
 
 // NewDirectory makes a source of the manifests below dir. Nothing is read before Run or ReadOnce.
@@ -228,7 +232,14 @@ func (d *Directory) read(observe func(dir string), patient bool) *tree {
 			delete(t.faults, bad)
 		}
 	}
-	d.update(files, t.faults)
+	lost := func(path string) bool { return remounted(d.dir, path, d.mounts, t.mounts) }
+	d.update(files, t.faults, lost)
+	d.mounts = t.mounts
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.fault = t.faults[d.dir]; d.fault == nil {
+		d.current = now
+	}
 	return t
 }
 
@@ -237,8 +248,9 @@ func within(path, dir string) bool {
 	return path == dir || dir == "." || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
 }
 
-// update puts the content of the files in force and notifies the reader.
-func (d *Directory) update(files map[string]*manifest, unreadable map[string]error) {
+// update puts the content of the files in force and notifies the reader. Objects of files that are lost, by path, are missing because
+// a volume is.
+func (d *Directory) update(files map[string]*manifest, unreadable map[string]error, lost func(path string) bool) {
 	force, faults := settle(d.force, files)
 	foreign := map[string]int{}
 	for _, m := range files {
@@ -254,21 +266,34 @@ func (d *Directory) update(files map[string]*manifest, unreadable map[string]err
 	slices.SortFunc(faults, object.Problem.Compare)
 	problems := slices.Compact(faults)
 	given := withoutHidden(withSlices(d.given, force))
-	dirty, derived := changed(d.given, given)
+	dirty, implied := changed(d.given, given)
+	var missing []object.Ref
+	dirty = slices.DeleteFunc(dirty, func(ref object.Ref) bool {
+		_, there := given[ref]
+		is := !there && lost(d.given[ref].path)
+		if is {
+			missing = append(missing, ref)
+		}
+		return is
+	})
 
 	d.mu.Lock()
 	isNew := !d.synced || !slices.Equal(d.problems, problems)
 	d.files, d.force, d.given, d.problems, d.foreign, d.synced = files, force, given, problems, foreign, true
 	d.Mark(dirty...) // before anyone can see that d is synced
-	d.MarkDeleted(derived...)
+	d.MarkGone(source.Implied, implied...)
+	d.MarkGone(source.Lost, missing...)
 	d.mu.Unlock()
 	if isNew {
 		d.Ring()
 	}
-	if isNew || len(dirty)+len(derived) > 0 {
+	if len(missing) > 0 {
+		d.log.WithField("objects", len(missing)).Warn("objects are missing since a volume was mounted or unmounted; policies among them stay in force")
+	}
+	if isNew || len(dirty)+len(implied)+len(missing) > 0 {
 		d.log.WithFields(logrus.Fields{
 			"files": len(files), "objects": len(given), "ignored": len(foreign),
-			"changed": len(dirty) + len(derived), "problems": len(problems),
+			"changed": len(dirty) + len(implied) + len(missing), "problems": len(problems),
 		}).Debug("manifests read")
 	}
 }
@@ -278,6 +303,17 @@ func (d *Directory) Synced() bool {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	return d.synced
+}
+
+// Proofs implements source.Prover: the directory is read in full at least once per sweepTime.
+func (d *Directory) Proofs() []source.Proof {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	out := source.Proof{Resource: "manifests", Confirmed: d.current, Late: lateSweeps * sweepTime}
+	if d.fault != nil {
+		out.Fault = d.fault.Error()
+	}
+	return []source.Proof{out}
 }
 
 // Get returns the object in force under ref.

@@ -147,6 +147,14 @@ func TestDirectoryOverTime(t *testing.T) {
 			{do: put("a.yaml", inUTF16(pod("b", "v2")+pod("c", "v1"))), want: []string{"b v2", "c v1"}, dirty: []string{"a", "b", "c"}},
 			{do: put("a.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"), dirty: []string{"b", "c"}},
 		}},
+		{"a misspelt version keeps the object", []step{
+			{do: put("a.yaml", pod("a", "v1")), want: []string{"a v1"}, dirty: []string{"a"}},
+			{
+				do: put("a.yaml", strings.Replace(pod("a", "v2"), "apiVersion: v1", "apiVersion: V1", 1)), want: []string{"a v1"},
+				problems: []string{`a.yaml: document 1: apiVersion: no matches for kind "Pod" in version "V1"; expected v1`},
+			},
+			{do: put("a.yaml", pod("a", "v3")), want: []string{"a v3"}, dirty: []string{"a"}},
+		}},
 		{"a blank file that never declared anything is fine", []step{{do: put("a.yaml", "# none\n")}}},
 		{"an object of a half-written file can be taken over by another file", []step{
 			{do: put("b.yaml", pod("a", "v1")), want: []string{"a v1"}, dirty: []string{"a"}},

@@ -143,7 +143,7 @@ func TestEditIsSeenInUnrest(t *testing.T) {
 	require.NoError(t, <-done)
 }
 
-func TestNothingIsDeletedFromADirectoryButWhatIsDerived(t *testing.T) {
+func TestNothingIsDeletedFromADirectory(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "web.yaml")
 	require.NoError(t, os.WriteFile(file, []byte(
@@ -153,5 +153,5 @@ func TestNothingIsDeletedFromADirectoryButWhatIsDerived(t *testing.T) {
 	require.Len(t, d.Changes(), 2)
 	require.NoError(t, os.Remove(file))
 	require.NoError(t, d.ReadOnce())
-	require.Equal(t, []source.Change{{Ref: object.Ref{Kind: object.KindNamespace, Name: "shop"}, Deleted: true}, {Ref: webService}}, d.Changes())
+	require.Equal(t, []source.Change{{Ref: object.Ref{Kind: object.KindNamespace, Name: "shop"}, Gone: source.Implied}, {Ref: webService}}, d.Changes())
 }

@@ -141,6 +141,32 @@ func TestFaultyDocuments(t *testing.T) {
 			"a version no longer served", "apiVersion: extensions/v1beta1\nkind: NetworkPolicy\n",
 			[]string{`a.yaml: document 1: kind: no matches for kind "NetworkPolicy" in version "extensions/v1beta1"`},
 		},
+		{
+			"a version that does not exist", "apiVersion: networking.k8s.io/v1beta9\nkind: NetworkPolicy\nmetadata: {name: a}\n",
+			[]string{`a.yaml: document 1: apiVersion: no matches for kind "NetworkPolicy" in version "networking.k8s.io/v1beta9"; expected networking.k8s.io/v1`},
+		},
+		{
+			"a version in capitals", "apiVersion: networking.k8s.io/V1\nkind: NetworkPolicy\nmetadata: {name: a}\n",
+			[]string{`a.yaml: document 1: apiVersion: no matches for kind "NetworkPolicy" in version "networking.k8s.io/V1"; expected networking.k8s.io/v1`},
+		},
+		{
+			"a version of the core group that does not exist", "apiVersion: v2\nkind: Pod\nmetadata: {name: a}\n",
+			[]string{`a.yaml: document 1: apiVersion: no matches for kind "Pod" in version "v2"; expected v1`},
+		},
+		{
+			"the core group by its name", "apiVersion: core/v1\nkind: Service\nmetadata: {name: a}\n",
+			[]string{`a.yaml: document 1: apiVersion: no matches for kind "Service" in version "core/v1"; expected v1`},
+		},
+		{
+			"a misspelt group", "apiVersion: netwroking.k8.io/v1\nkind: NetworkPolicyList\nitems: []\n",
+			[]string{`a.yaml: document 1: apiVersion: no matches for kind "NetworkPolicyList" in version "netwroking.k8.io/v1"; expected networking.k8s.io/v1`},
+		},
+		{
+			"a cluster-wide policy of a misspelt group", "apiVersion: policy.network.k8s.io/v1alpha2\nkind: ClusterNetworkPolicy\nmetadata: {name: a}\n",
+			nil,
+		},
+		{"a kind of that name in a group of others", "apiVersion: serving.knative.dev/v1\nkind: Service\nmetadata: {name: a}\n", nil},
+		{"another one", "apiVersion: crd.projectcalico.org/v1\nkind: NetworkPolicy\nmetadata: {name: a}\n", nil},
 		{"no object", "- a\n- b\n", []string{"a.yaml: document 1: expected a mapping, found a list"}},
 		{
 			"a syntax error, by its line in the file", "# first\n---\na: b\n---\na: [b\nc: d\n",

@@ -24,6 +24,7 @@ import (
 	"github.com/netloom/netloom/pkg/manifest/workload"
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/source"
+	"github.com/netloom/netloom/pkg/spelling"
 )
 
 // manifest is the content of one version of one file.
@@ -167,6 +168,10 @@ func (r *reading) object(raw json.RawMessage, path string, usual metav1.TypeMeta
 		r.list(raw, path, item, depth)
 		return
 	}
+	if row := r.meant(version, is.Kind); row != nil {
+		r.lost(join(path, "apiVersion"), fmt.Sprintf("no matches for kind %q in version %q; expected %s", is.Kind, is.APIVersion, row.Version))
+		return
+	}
 	if r.isUnrecognized(version, is.Kind) {
 		r.lost(join(path, "kind"), fmt.Sprintf("no matches for kind %q in version %q", is.Kind, is.APIVersion))
 		return
@@ -206,6 +211,29 @@ func (r *reading) typed(is metav1.TypeMeta, path string) bool {
 	default:
 		return true
 	}
+}
+
+// nearGroup is how many letters of a group may be wrong for a kind to be taken for a misspelt one.
+const nearGroup = 2
+
+// meant returns the kind, or that of the items of a list, if a version of it is given that no server has: another one of its group than
+// is read, or one of a misspelt group. It is nil if there is none.
+func (r *reading) meant(version schema.GroupVersion, name string) *kind {
+	row, ok := kindOf(name)
+	if !ok {
+		row, ok = kindOf(strings.TrimSuffix(name, "List"))
+	}
+	if !ok || !r.opts.wants(row.Kind) || scheme.Scheme.IsVersionRegistered(version) {
+		return nil
+	}
+	group, wrong := row.Version.Group, strings.ToLower(version.Group)
+	switch {
+	case wrong == group, group == "" && wrong == "core":
+		return row
+	case group != "" && spelling.Distance(wrong, group, nearGroup) >= 0:
+		return row
+	}
+	return nil
 }
 
 // isUnrecognized reports whether a kind must be a mistake: a server that has the version does not have the kind in it, or not

@@ -42,7 +42,7 @@ func LoadAll(dirs []string, contents map[string][]byte, opts Options, log logrus
 		}
 		maps.DeleteFunc(faults, func(path string, _ error) bool { return t.dangling[path] })
 	}
-	d.update(files, faults)
+	d.update(files, faults, func(string) bool { return false })
 	return d
 }
 

@@ -98,7 +98,7 @@ func TestFaultySDWANResources(t *testing.T) {
 		},
 		{
 			"a version that the group does not have", strings.Replace(sdwan("FirewallZone", "lan", "{network: [net1]}"), "v1alpha1", "v1", 1),
-			`kind: no matches for kind "FirewallZone" in version "batch.sdewan.akraino.org/v1"`,
+			`apiVersion: no matches for kind "FirewallZone" in version "batch.sdewan.akraino.org/v1"; expected batch.sdewan.akraino.org/v1alpha1`,
 		},
 		{
 			"a kind that the older group does not have",

@@ -140,9 +140,9 @@ func addNamespaces(before, now map[object.Ref]settled) {
 	}
 }
 
-// changed lists the references whose object appeared, changed or went. Objects that no document declared, and that went
+// changed lists the references whose object appeared, changed or went. Namespaces that no document declared, and that went
 // together with the objects in them, are listed separately.
-func changed(before, now map[object.Ref]settled) (refs, derived []object.Ref) {
+func changed(before, now map[object.Ref]settled) (refs, implied []object.Ref) {
 	for ref, c := range now {
 		if before[ref].object != c.object {
 			refs = append(refs, ref)
@@ -152,10 +152,10 @@ func changed(before, now map[object.Ref]settled) (refs, derived []object.Ref) {
 		switch _, ok := now[ref]; {
 		case ok:
 		case c.path == "":
-			derived = append(derived, ref)
+			implied = append(implied, ref)
 		default:
 			refs = append(refs, ref)
 		}
 	}
-	return refs, derived
+	return refs, implied
 }

@@ -21,6 +21,7 @@ type tree struct {
 	files   []string         // paths of manifests, in the order of the walk
 	dirs    map[string]bool  // real paths of every directory whose entries matter
 	real    map[string]bool  // real paths of the manifests
+	mounts  map[string]mount // what each directory is on, by path
 	faults  map[string]error // what could not be read, by path
 	observe func(dir string) // called with each directory before it is listed, so that no change is missed
 
@@ -36,7 +37,7 @@ type tree struct {
 // walk finds the manifests below root, through symbolic links, in a stable order.
 func walk(root string, ignore []string, observe func(dir string)) *tree {
 	t := &tree{
-		dirs: map[string]bool{}, real: map[string]bool{}, faults: map[string]error{}, dangling: map[string]bool{},
+		dirs: map[string]bool{}, real: map[string]bool{}, mounts: map[string]mount{}, faults: map[string]error{}, dangling: map[string]bool{},
 		observe: observe, root: root, ignore: ignore, skipped: map[string]int{},
 	}
 	t.directory(root, nil)
@@ -62,11 +63,12 @@ func (t *tree) directory(path string, above []string) {
 		return
 	}
 	t.watch(place)
-	entries, err := os.ReadDir(place)
+	entries, on, err := readDir(place)
 	if err != nil {
 		t.unreadable(path, err, above)
 		return
 	}
+	t.mounts[path] = on
 	if isChart(entries) {
 		t.faults[path] = errChart
 		return

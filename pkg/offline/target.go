@@ -77,7 +77,7 @@ func Apply(
 		if err != nil {
 			return err
 		}
-		if applied.Kept, err = approval.judge(t, plan, opts); err != nil {
+		if applied.Kept, err = approval.judge(t, plan, want, opts); err != nil {
 			return err
 		}
 		if applied.Kept.Digest != "" {
@@ -105,12 +105,12 @@ func Apply(
 }
 
 // judge returns what a plan must not remove, and has the backend keep it.
-func (c Approval) judge(t *builtin.Target, plan *backends.Plan, opts reconcile.Options) (retention.Kept, error) {
+func (c Approval) judge(t *builtin.Target, plan *backends.Plan, want *intent.Snapshot, opts reconcile.Options) (retention.Kept, error) {
 	keeper, ok := t.Backend.(backends.Keeper)
 	if !ok {
 		return retention.Kept{}, nil
 	}
-	lost := opts.Suspicious(plan)
+	lost := opts.Suspicious(plan, want)
 	kept := retention.NewKept(retention.KeptIn(t.Name, lost))
 	switch {
 	case c.Digest != "" && c.Digest != kept.Digest:

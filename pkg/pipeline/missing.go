@@ -20,7 +20,7 @@ type retainer interface {
 var _ retainer = (*retention.Source)(nil)
 
 // missingMessage is the message of the problem of an object that is kept.
-const missingMessage = "it is missing from the source although its deletion was not seen, and so are too many others: " +
+const missingMessage = "it is missing from the source although its deletion was not seen: " +
 	"it stays in force until it is back, is deleted, or its removal is approved"
 
 // due receives when missing objects have to be judged; nil if there are none.

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/netloom/netloom/pkg/spelling"
 )
 
 // shownNames is how many names an error proposes.
@@ -16,13 +18,14 @@ func closest(name string, names []string) []string {
 		distance int
 	}
 	_, bare, _ := strings.Cut(name, "/")
+	most := max(2, len(name)/3)
 	var guesses []guess
 	for _, n := range names {
-		d := distance(name, n)
+		d := spelling.Distance(name, n, most)
 		if _, other, ok := strings.Cut(n, "/"); ok && (other == name || other == bare) {
 			d = 1 // the right name in another namespace
 		}
-		if d <= max(2, len(name)/3) {
+		if d >= 0 {
 			guesses = append(guesses, guess{n, d})
 		}
 	}
@@ -34,27 +37,6 @@ func closest(name string, names []string) []string {
 		out = append(out, g.name)
 	}
 	return out
-}
-
-// distance is the edit distance of a and b.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		corner := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			step := corner
-			if a[i] != b[j] {
-				step++
-			}
-			corner = row[j+1]
-			row[j+1] = min(step, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }
 
 // hint proposes names, or describes how to list them.

@@ -7,16 +7,17 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
 )
 
 // forceFor is the maximum time for which Force lets every plan pass the guard.
 const forceFor = 5 * time.Minute
 
-// Suspicious lists the objects that a plan from a read-back removes from the target, if they are too many to have been
+// Suspicious lists the objects that a plan for a snapshot, from a read-back, removes from the target, if they are too many to have been
 // deleted while netloom was not running, or if part of the source cannot be read; nil if they are few. Those of kinds that
 // have not been listed are always among them.
-func (o Options) Suspicious(p *backends.Plan) []object.Ref {
+func (o Options) Suspicious(p *backends.Plan, want *intent.Snapshot) []object.Ref {
 	o = o.withDefaults()
 	var lost, unlisted []object.Ref
 	count := map[string]int{}
@@ -34,21 +35,34 @@ func (o Options) Suspicious(p *backends.Plan) []object.Ref {
 	}
 	for kind, n := range count {
 		owned := p.Objects[kind]
-		if owned >= o.MinDeleteGuard && float64(n) > o.MaxDeleteFraction*float64(owned) {
+		if float64(n) <= o.MaxDeleteFraction*float64(owned) {
+			continue
+		}
+		if owned >= o.MinDeleteGuard || object.IsPolicy(kind) && !hasPolicy(want, kind) { // the last ones may be what isolates
 			return lost
 		}
 	}
 	return unlisted
 }
 
+// hasPolicy reports whether a snapshot has a policy of a kind.
+func hasPolicy(s *intent.Snapshot, kind string) bool {
+	for p := range s.Policies() {
+		if p.Origin.Kind == kind {
+			return true
+		}
+	}
+	return false
+}
+
 // guard checks the first plan of a run. If it would remove too much, guard has the backend keep that and returns false, because
 // it has to be planned again.
-func (l *Loop) guard(p *backends.Plan) bool {
+func (l *Loop) guard(p *backends.Plan, want *intent.Snapshot) bool {
 	keeper, ok := l.backend.(backends.Keeper)
 	if l.judged || !ok || !p.Full {
 		return true
 	}
-	lost := l.opts.Suspicious(p)
+	lost := l.opts.Suspicious(p, want)
 	if len(lost) == 0 {
 		return true
 	}

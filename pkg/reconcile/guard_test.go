@@ -2,6 +2,7 @@ package reconcile_test
 
 import (
 	"bytes"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/reconcile"
 )
@@ -262,8 +264,37 @@ func TestWhatIsSuspicious(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			opts := guarded()
 			opts.Unreadable, opts.Known = tc.unreadable, known
-			got := opts.Suspicious(&backends.Plan{Full: true, Objects: map[string]int{"row": 10}, Lost: tc.lost})
+			got := opts.Suspicious(&backends.Plan{Full: true, Objects: map[string]int{"row": 10}, Lost: tc.lost}, intent.NewSnapshot().Next().Commit())
 			require.Equal(t, tc.want, got)
 		})
+	}
+}
+
+// TestTheLastPolicyIsSuspicious asks about a plan that removes the rows of one or two objects, which are all that there are.
+func TestTheLastPolicyIsSuspicious(t *testing.T) {
+	for _, tc := range []struct {
+		kind string
+		lost int
+		have int
+		next bool // there is another policy now
+		want bool
+	}{
+		{object.KindNetworkPolicy, 1, 1, false, true},
+		{object.KindNetworkPolicy, 2, 2, false, true},
+		{object.KindNetworkPolicy, 1, 2, false, false},
+		{object.KindNetworkPolicy, 1, 1, true, false},
+		{object.KindService, 2, 2, false, false},
+	} {
+		var lost []object.Ref
+		for i := range tc.lost {
+			lost = append(lost, object.Ref{Kind: tc.kind, Namespace: "shop", Name: fmt.Sprint(i)})
+		}
+		opts := reconcile.Options{MaxDeleteFraction: 0.5}
+		b := intent.NewSnapshot().Next()
+		if tc.next {
+			b.PutPolicy(&intent.Policy{ID: "next", Origin: intent.Origin{Kind: tc.kind}})
+		}
+		got := opts.Suspicious(&backends.Plan{Full: true, Objects: map[string]int{tc.kind: tc.have}, Lost: lost}, b.Commit())
+		require.Equal(t, tc.want, len(got) > 0, "%+v", tc)
 	}
 }

@@ -36,8 +36,8 @@ type Options struct {
 	// missing from the source when a run begins. Beyond it their rows are kept, because a source that cannot be read
 	// looks like an empty one. With zero all rows are kept, with 1 none.
 	MaxDeleteFraction float64
-	// MinDeleteGuard is how many objects of a kind must have rows in the target for the share to apply. Zero is the
-	// default.
+	// MinDeleteGuard is how many objects of a kind must have rows in the target for the share to apply, except for the last
+	// policies of their kind: they are kept. Zero is the default.
 	MinDeleteGuard int
 
 	// Known reports whether the source has an object, even if it could not be translated; nil knows the objects in the

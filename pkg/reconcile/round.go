@@ -97,7 +97,7 @@ func (l *Loop) attempt(ctx context.Context, want *intent.Snapshot, readBack back
 		p.ReadBack = readBack
 	}
 	l.planned(p, took)
-	if !l.guard(p) {
+	if !l.guard(p, want) {
 		return again
 	}
 	l.pace.keeping = l.kept(p)

@@ -30,8 +30,8 @@ type Options struct {
 	// Fraction is the largest share of the objects of a kind, 0 to 1, that may be removed within the window after they
 	// went missing. Zero keeps all of them, 1 none.
 	Fraction float64
-	// Least is how many objects of a kind must have been in force for the share to apply; fewer may all be removed. Zero
-	// is DefaultLeast.
+	// Least is how many objects of a kind must have been in force for the share to apply; fewer may be removed, unless they are
+	// the last policies of their kind: these are never removed because they are missing. Zero is DefaultLeast.
 	Least int
 	// Window is how long an object that went missing counts. Zero is DefaultWindow.
 	Window time.Duration
@@ -53,6 +53,8 @@ type Ledger struct {
 	missing  map[object.Ref]bool // in force, missing, and not judged yet
 	tallies  map[string]*tally
 	gone     map[string]time.Time // namespaces whose deletion was seen
+	implied  map[string]bool      // namespaces in force that go with the last object in them
+	in       map[string]int       // how many of known are in each namespace
 	keptPods addresses            // their addresses
 }
 
@@ -66,7 +68,7 @@ func NewLedger(opts Options) *Ledger {
 	}
 	return &Ledger{
 		opts: opts, known: map[object.Ref]source.Held{}, kept: map[object.Ref]time.Time{}, tallies: map[string]*tally{},
-		missing: map[object.Ref]bool{}, gone: map[string]time.Time{}, keptPods: addresses{},
+		missing: map[object.Ref]bool{}, gone: map[string]time.Time{}, implied: map[string]bool{}, in: map[string]int{}, keptPods: addresses{},
 	}
 }
 
@@ -101,7 +103,7 @@ func (l *Ledger) Take(now time.Time, changes []source.Change, get func(object.Re
 		refs = append(refs, c.Ref)
 		if o, ok := get(c.Ref); ok {
 			there[c.Ref] = o
-		} else if c.Deleted && c.Ref.Kind == object.KindNamespace {
+		} else if c.Gone == source.Deleted && c.Ref.Kind == object.KindNamespace {
 			refs = append(refs, l.removeIn(c.Ref.Name, now)...)
 		}
 	}
@@ -109,8 +111,12 @@ func (l *Ledger) Take(now time.Time, changes []source.Change, get func(object.Re
 		_, known := l.known[c.Ref]
 		switch {
 		case !known || there[c.Ref] != nil:
-		case c.Deleted, !judge, !isJudged(c.Ref.Kind), l.isGone(c.Ref.Namespace):
+		case c.Gone == source.Deleted, !judge, !isJudged(c.Ref.Kind), l.isGone(c.Ref.Namespace):
 			l.remove(c.Ref)
+		case c.Gone == source.Implied:
+			l.implied[c.Ref.Name] = true
+		case c.Gone == source.Lost && object.IsPolicy(c.Ref.Kind):
+			refs = append(refs, l.keep(c.Ref, now)...)
 		default:
 			l.miss(c.Ref, now)
 		}
@@ -119,6 +125,7 @@ func (l *Ledger) Take(now time.Time, changes []source.Change, get func(object.Re
 		refs = append(refs, l.put(ref, o)...)
 	}
 	refs = append(refs, l.judge(now)...)
+	refs = append(refs, l.removeImplied()...)
 	slices.SortFunc(refs, object.Ref.Compare)
 	return slices.Compact(refs)
 }
@@ -144,37 +151,76 @@ func (l *Ledger) miss(ref object.Ref, now time.Time) {
 	l.tally(ref.Kind).miss(now)
 }
 
-// judge removes or keeps the missing objects that are due, and returns both.
+// keep keeps an object whatever its share. It returns what that changes.
+func (l *Ledger) keep(ref object.Ref, now time.Time) []object.Ref {
+	if _, kept := l.kept[ref]; kept {
+		return nil
+	}
+	l.find(ref)
+	t := l.tally(ref.Kind)
+	t.present--
+	t.kept++
+	l.kept[ref] = now
+	return []object.Ref{ref}
+}
+
+// judge removes or keeps the missing objects that are due, and returns both. If too many of one kind are missing, those of others
+// that went missing with them are kept, too.
 func (l *Ledger) judge(now time.Time) []object.Ref {
-	keep := map[string]bool{}
+	due := map[string]bool{}
+	keep := false
 	for kind, t := range l.tallies {
-		if due, ok := t.due(); ok && !now.Before(due) {
-			keep[kind] = t.judge(now, l.opts, comesAndGoes(kind))
+		if at, ok := t.due(); ok && !now.Before(at) {
+			due[kind] = true
+			keep = t.suspicious(now, l.opts, kind) || keep
 		}
 	}
-	if len(keep) == 0 {
-		return nil
+	for kind := range due {
+		l.tallies[kind].settle(keep)
 	}
 	var refs []object.Ref
 	for ref := range l.missing {
-		keeps, judged := keep[ref.Kind]
-		if !judged {
+		if !due[ref.Kind] {
 			continue
 		}
 		refs = append(refs, ref)
 		delete(l.missing, ref)
-		if keeps {
+		if keep {
 			l.kept[ref] = now
 			l.keptPods.add(ref, l.known[ref])
 			continue
 		}
 		l.tally(ref.Kind).lost[ref] = now
-		delete(l.known, ref)
+		l.drop(ref)
 	}
-	if keep[object.KindPod] {
+	if keep && due[object.KindPod] {
 		refs = append(refs, l.removeReplaced()...)
 	}
 	return refs
+}
+
+// removeImplied removes the implied namespaces that nothing is in.
+func (l *Ledger) removeImplied() []object.Ref {
+	var out []object.Ref
+	for name := range l.implied {
+		if l.in[name] > 0 {
+			continue
+		}
+		delete(l.implied, name)
+		if ref := (object.Ref{Kind: object.KindNamespace, Name: name}); l.known[ref] != nil {
+			l.remove(ref)
+			out = append(out, ref)
+		}
+	}
+	return out
+}
+
+// drop forgets an object that is no longer in force.
+func (l *Ledger) drop(ref object.Ref) {
+	delete(l.known, ref)
+	if l.in[ref.Namespace]--; l.in[ref.Namespace] == 0 {
+		delete(l.in, ref.Namespace)
+	}
 }
 
 // removeReplaced removes the kept pods whose address another pod has.
@@ -197,12 +243,14 @@ func (l *Ledger) put(ref object.Ref, o source.Held) []object.Ref {
 	t := l.tally(ref.Kind)
 	if _, known := l.known[ref]; !known {
 		t.present++
+		l.in[ref.Namespace]++
 		delete(t.lost, ref)
 	}
 	l.find(ref)
 	l.known[ref] = o
 	if ref.Kind == object.KindNamespace {
 		delete(l.gone, ref.Name)
+		delete(l.implied, ref.Name)
 	}
 	others := l.keptPods.sharing(ref, o)
 	for _, other := range others {
@@ -232,7 +280,7 @@ func (l *Ledger) remove(ref object.Ref) {
 	t := l.tally(ref.Kind)
 	t.present--
 	t.deleted++
-	delete(l.known, ref)
+	l.drop(ref)
 }
 
 // removeIn removes the missing objects of a namespace that was deleted.

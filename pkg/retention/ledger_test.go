@@ -89,22 +89,22 @@ func (s *stage) put(all ...object.Ref) {
 	s.take(changes...)
 }
 
-func (s *stage) gone(deleted bool, all ...object.Ref) []source.Change {
+func (s *stage) gone(how source.Departure, all ...object.Ref) []source.Change {
 	var changes []source.Change
 	for _, r := range all {
 		delete(s.there, r)
-		changes = append(changes, source.Change{Ref: r, Deleted: deleted})
+		changes = append(changes, source.Change{Ref: r, Gone: how})
 	}
 	return changes
 }
 
 // lose removes objects that are then missing, and waits until that is judged.
 func (s *stage) lose(all ...object.Ref) {
-	s.take(s.gone(false, all...)...)
+	s.take(s.gone(source.Missing, all...)...)
 	s.pass(2 * time.Second)
 }
 
-func (s *stage) remove(all ...object.Ref) { s.take(s.gone(true, all...)...) }
+func (s *stage) remove(all ...object.Ref) { s.take(s.gone(source.Deleted, all...)...) }
 
 func (s *stage) kept() []object.Ref {
 	var out []object.Ref
@@ -141,8 +141,9 @@ func TestALossBeyondTheShareIsKept(t *testing.T) {
 		{"one of three", retention.Options{}, 3, 1, 0},
 		{"exactly the share", retention.Options{}, 10, 5, 0},
 		{"one more than the share", retention.Options{}, 10, 6, 6},
-		{"few objects may all go", retention.Options{}, 2, 2, 0},
-		{"how few can be set", retention.Options{Least: 1}, 1, 1, 1},
+		{"one of two", retention.Options{}, 2, 1, 0},
+		{"both", retention.Options{}, 2, 2, 2},
+		{"the only one", retention.Options{}, 1, 1, 1},
 		{"a share of one keeps nothing", retention.Options{Fraction: 1}, 10, 10, 0},
 		{"a small share keeps at once", retention.Options{Fraction: 0.001}, 10, 1, 1},
 	} {
@@ -161,7 +162,7 @@ func TestNothingIsOpenWhileALossComesInPieces(t *testing.T) {
 	all := policies(0, 10)
 	s.put(all...)
 	for _, r := range all {
-		s.take(s.gone(false, r)...)
+		s.take(s.gone(source.Missing, r)...)
 		s.pass(500 * time.Millisecond)
 		require.Equal(t, 10, s.inForce(all...))
 	}
@@ -174,7 +175,7 @@ func TestALossThatNeverEndsIsJudgedNevertheless(t *testing.T) {
 	all := policies(0, 100)
 	s.put(all...)
 	for _, r := range all[:30] {
-		s.take(s.gone(false, r)...)
+		s.take(s.gone(source.Missing, r)...)
 		s.pass(500 * time.Millisecond)
 	}
 	require.Less(t, s.inForce(all...), 90)
@@ -208,7 +209,7 @@ func TestWhatWentLongAgoDoesNotCount(t *testing.T) {
 func TestWhatArrivesWithALossDoesNotMakeUpForIt(t *testing.T) {
 	s := newStage(t, retention.Options{})
 	s.put(policies(0, 3)...)
-	changes := s.gone(false, policies(0, 2)...)
+	changes := s.gone(source.Missing, policies(0, 2)...)
 	s.there[ref(object.KindNetworkPolicy, "deny")] = made(ref(object.KindNetworkPolicy, "deny"))
 	refs := s.take(append(changes, source.Change{Ref: ref(object.KindNetworkPolicy, "deny")})...)
 	require.Len(t, refs, 3)
@@ -234,8 +235,10 @@ func TestTheDeletionOfANamespaceIsIntent(t *testing.T) {
 		do   func(*stage)
 	}{
 		{"seen before", func(s *stage) { s.remove(shop); s.lose(policies(0, 10)...) }},
-		{"seen with them", func(s *stage) { s.take(append(s.gone(false, policies(0, 10)...), s.gone(true, shop)...)...) }},
-		{"seen a moment later", func(s *stage) { s.take(s.gone(false, policies(0, 10)...)...); s.remove(shop) }},
+		{"seen with them", func(s *stage) {
+			s.take(append(s.gone(source.Missing, policies(0, 10)...), s.gone(source.Deleted, shop)...)...)
+		}},
+		{"seen a moment later", func(s *stage) { s.take(s.gone(source.Missing, policies(0, 10)...)...); s.remove(shop) }},
 		{"seen much later", func(s *stage) { s.lose(policies(0, 10)...); require.Len(s.t, s.kept(), 10); s.remove(shop) }},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -258,8 +261,72 @@ func TestTheDeletionOfANamespaceIsIntent(t *testing.T) {
 		s := newStage(t, retention.Options{})
 		s.put(append(policies(0, 10), shop)...)
 		s.lose(append(policies(0, 10), shop)...)
-		require.Len(t, s.kept(), 10)
+		require.Len(t, s.kept(), 11)
 	})
+}
+
+// TestAPolicyThatIsReplacedIsNotMissing renames the only policy of a directory.
+func TestAPolicyThatIsReplacedIsNotMissing(t *testing.T) {
+	s := newStage(t, retention.Options{})
+	old, now := policies(0, 1), policies(1, 2)
+	s.put(old...)
+	s.there[now[0]] = made(now[0])
+	s.take(append(s.gone(source.Missing, old...), source.Change{Ref: now[0]})...)
+	s.pass(2 * time.Second)
+	require.Empty(t, s.kept())
+	require.Zero(t, s.inForce(old...))
+}
+
+// TestFewMayAllGo has so few objects that may all go, unless the last policy is among them.
+func TestFewMayAllGo(t *testing.T) {
+	services := refs(object.KindService, 0, 2)
+	s := newStage(t, retention.Options{})
+	s.put(services...)
+	s.lose(services...)
+	require.Empty(t, s.kept())
+	s = newStage(t, retention.Options{Least: 2})
+	s.put(services...)
+	s.lose(services...)
+	require.Equal(t, services, s.kept(), "how few can be set")
+}
+
+// TestANamespaceThatNothingDeclaredGoesWithTheLastObject keeps what is missing from an emptied directory, and its namespace.
+func TestANamespaceThatNothingDeclaredGoesWithTheLastObject(t *testing.T) {
+	shop := object.Ref{Kind: object.KindNamespace, Name: "shop"}
+	all := append(policies(0, 2), refs(object.KindPod, 0, 10)...)
+	s := newStage(t, retention.Options{})
+	s.put(append(all, shop)...)
+	s.take(append(s.gone(source.Missing, all...), s.gone(source.Implied, shop)...)...)
+	s.pass(2 * time.Second)
+	require.ElementsMatch(t, all, s.kept())
+	require.Equal(t, 1, s.inForce(shop))
+
+	s.remove(all[:11]...)
+	require.Equal(t, 1, s.inForce(shop), "the last one is in it")
+	require.Equal(t, []object.Ref{shop, all[11]}, s.take(s.gone(source.Deleted, all[11])...))
+	require.Zero(t, s.inForce(shop))
+
+	s.put(all[0], shop)
+	s.take(s.gone(source.Implied, shop)...)
+	s.put(shop)
+	s.remove(all[0])
+	require.Equal(t, 1, s.inForce(shop), "it came back")
+}
+
+// TestWhatNobodyDeletedIsKept has one policy of ten that the API lost, which its share alone would not keep.
+func TestWhatNobodyDeletedIsKept(t *testing.T) {
+	s := newStage(t, retention.Options{})
+	pod := ref(object.KindPod, "a")
+	s.put(append(policies(0, 10), pod)...)
+	lost := s.gone(source.Lost, policies(3, 4)...)
+	require.Equal(t, policies(3, 4), s.take(lost...))
+	require.Equal(t, policies(3, 4), s.kept())
+	require.Equal(t, 10, s.inForce(policies(0, 10)...))
+	s.take(s.gone(source.Lost, pod)...)
+	s.pass(2 * time.Second)
+	require.Equal(t, policies(3, 4), s.kept(), "a pod closes nothing")
+	s.ledger.Approve(policies(3, 4))
+	require.Equal(t, 9, s.inForce(policies(0, 10)...))
 }
 
 func TestWhatComesBackIsReleased(t *testing.T) {
@@ -281,7 +348,7 @@ func TestAFileThatIsReplacedIsNotMissing(t *testing.T) {
 	all := policies(0, 4)
 	s.put(all...)
 	for range 20 { // an editor takes a file away before it puts the new one there
-		s.take(s.gone(false, all[0])...)
+		s.take(s.gone(source.Missing, all[0])...)
 		s.put(all[0])
 	}
 	for range 20 { // a slow one
@@ -318,10 +385,19 @@ func TestKindsAreCountedApart(t *testing.T) {
 	require.Len(t, s.kept(), 10)
 }
 
+// TestWhatGoesWithALossIsPartOfIt keeps a few objects of one kind that go missing with many of another, as a restart would.
+func TestWhatGoesWithALossIsPartOfIt(t *testing.T) {
+	s := newStage(t, retention.Options{})
+	few := refs(object.KindService, 0, 2)
+	s.put(append(few, refs(object.KindPod, 0, 10)...)...)
+	s.lose(append(few, refs(object.KindPod, 0, 10)...)...)
+	require.Len(t, s.kept(), 12)
+}
+
 func TestPodsThatAreReplacedAreNotLost(t *testing.T) {
 	s := newStage(t, retention.Options{})
 	s.put(refs(object.KindPod, 0, 10)...)
-	changes := s.gone(false, refs(object.KindPod, 0, 9)...)
+	changes := s.gone(source.Missing, refs(object.KindPod, 0, 9)...)
 	for _, r := range refs(object.KindPod, 100, 108) {
 		s.there[r] = made(r)
 		changes = append(changes, source.Change{Ref: r})
@@ -350,7 +426,7 @@ func TestAPodWhoseAddressAnotherHasIsNotKept(t *testing.T) {
 			for i := range 10 {
 				s.take(set(s, pod(fmt.Sprintf("p%d", i), fmt.Sprintf("10.0.0.%d", i))))
 			}
-			changes := s.gone(false, refs(object.KindPod, 0, 10)...)
+			changes := s.gone(source.Missing, refs(object.KindPod, 0, 10)...)
 			if early {
 				s.take(append(changes, set(s, pod("new", "10.0.0.3")))...)
 				s.pass(time.Minute)
@@ -368,7 +444,7 @@ func TestAPodWhoseAddressAnotherHasIsNotKept(t *testing.T) {
 func TestNothingIsMissingBeforeTheSourceHasSynced(t *testing.T) {
 	s := newStage(t, retention.Options{})
 	s.put(policies(0, 10)...)
-	s.ledger.Take(s.now, s.gone(false, policies(0, 10)...), func(object.Ref) (source.Held, bool) { return nil, false }, false)
+	s.ledger.Take(s.now, s.gone(source.Missing, policies(0, 10)...), func(object.Ref) (source.Held, bool) { return nil, false }, false)
 	require.Zero(t, s.inForce(policies(0, 10)...))
 }
 

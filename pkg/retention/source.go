@@ -37,7 +37,7 @@ func (s *Source) Drain() []object.Ref {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for ref := range s.released {
-		changes = append(changes, source.Change{Ref: ref, Deleted: true})
+		changes = append(changes, source.Change{Ref: ref, Gone: source.Deleted})
 	}
 	clear(s.released)
 	return s.ledger.Take(time.Now(), changes, func(ref object.Ref) (source.Held, bool) { return source.Hold(s.Source, ref) }, synced)
@@ -48,7 +48,7 @@ func (s *Source) Changes() []source.Change {
 	refs := s.Drain()
 	changes := make([]source.Change, len(refs))
 	for i, ref := range refs {
-		changes[i] = source.Change{Ref: ref, Deleted: true}
+		changes[i] = source.Change{Ref: ref, Gone: source.Deleted}
 	}
 	return changes
 }

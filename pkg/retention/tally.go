@@ -44,20 +44,27 @@ func (t *tally) due() (time.Time, bool) {
 	return due, t.missing > 0
 }
 
-// judge reports whether to keep the missing objects, and counts them accordingly. If others may replace those that go, it
-// uses the decrease in number.
-func (t *tally) judge(now time.Time, opts Options, replaced bool) (keep bool) {
+// suspicious reports whether too many objects are missing to have been deleted. If others may replace those that go, it uses the
+// decrease in number.
+func (t *tally) suspicious(now time.Time, opts Options, kind string) bool {
 	most := t.most(now, opts.Window)
 	lost := t.missing + t.kept + len(t.lost)
-	t.present -= t.missing
-	if replaced {
-		lost = min(lost, most-t.present)
+	if comesAndGoes(kind) {
+		lost = min(lost, most-t.present+t.missing)
 	}
-	if keep = most >= opts.Least && float64(lost) > opts.Fraction*float64(most); keep {
+	if float64(lost) <= opts.Fraction*float64(most) {
+		return false
+	}
+	return most >= opts.Least || object.IsPolicy(kind) && t.present == t.missing // the last ones
+}
+
+// settle counts the missing objects as kept, or as gone.
+func (t *tally) settle(keep bool) {
+	t.present -= t.missing
+	if keep {
 		t.kept += t.missing
 	}
 	t.missing = 0
-	return keep
 }
 
 // most is the largest number of objects in force within a window that ends now, before the missing ones went and without

@@ -69,7 +69,10 @@ func Bool(key, def, usage string, value *bool) Setting {
 // Interval accepts a duration of at least least.
 func Interval(key, def string, least time.Duration, usage string, value *time.Duration) Setting {
 	expect := "a duration such as 500ms or 2m"
-	if least > 0 {
+	switch {
+	case least > 1:
+		expect += ", at least " + least.String()
+	case least > 0:
 		expect += ", greater than 0"
 	}
 	return Setting{

@@ -13,14 +13,14 @@ type Inbox struct {
 	wake chan struct{} // of size 1
 
 	mu    sync.Mutex
-	dirty map[object.Ref]bool // whether the deletion of the object was seen
-	since time.Time           // when the oldest of them became dirty; zero if there is none
+	dirty map[object.Ref]Change
+	since time.Time // when the oldest of them became dirty; zero if there is none
 	forks []*Inbox
 }
 
 // NewInbox makes an empty inbox.
 func NewInbox() *Inbox {
-	return &Inbox{wake: make(chan struct{}, 1), dirty: map[object.Ref]bool{}}
+	return &Inbox{wake: make(chan struct{}, 1), dirty: map[object.Ref]Change{}}
 }
 
 // Fork returns an inbox for another reader, which collects everything that b collects from now on.
@@ -49,10 +49,10 @@ func (b *Inbox) Drain() []object.Ref {
 func (b *Inbox) Changes() []Change {
 	b.mu.Lock()
 	changes := make([]Change, 0, len(b.dirty))
-	for r, deleted := range b.dirty {
-		changes = append(changes, Change{Ref: r, Deleted: deleted})
+	for _, c := range b.dirty {
+		changes = append(changes, c)
 	}
-	b.dirty, b.since = map[object.Ref]bool{}, time.Time{}
+	b.dirty, b.since = map[object.Ref]Change{}, time.Time{}
 	b.mu.Unlock()
 	slices.SortFunc(changes, func(a, b Change) int { return a.Ref.Compare(b.Ref) })
 	return changes
@@ -66,13 +66,13 @@ func (b *Inbox) DirtySince() time.Time {
 }
 
 // Mark makes refs dirty and wakes the reader. The objects must be in place first.
-func (b *Inbox) Mark(refs ...object.Ref) { b.mark(false, refs) }
+func (b *Inbox) Mark(refs ...object.Ref) { b.MarkGone(Missing, refs...) }
 
-// MarkDeleted is Mark for objects whose deletion was seen.
-func (b *Inbox) MarkDeleted(refs ...object.Ref) { b.mark(true, refs) }
+// MarkGone is Mark for objects of which it is known how they went.
+func (b *Inbox) MarkGone(how Departure, refs ...object.Ref) { b.mark(Change{Gone: how}, refs) }
 
 // mark makes refs dirty and wakes the reader. The last event of an object counts.
-func (b *Inbox) mark(deleted bool, refs []object.Ref) {
+func (b *Inbox) mark(c Change, refs []object.Ref) {
 	if len(refs) == 0 {
 		return
 	}
@@ -81,10 +81,11 @@ func (b *Inbox) mark(deleted bool, refs []object.Ref) {
 		b.since = time.Now()
 	}
 	for _, r := range refs {
-		b.dirty[r] = deleted
+		c.Ref = r
+		b.dirty[r] = c
 	}
 	for _, f := range b.forks {
-		f.mark(deleted, refs)
+		f.mark(c, refs)
 	}
 	b.mu.Unlock()
 	b.Ring()

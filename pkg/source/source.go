@@ -38,9 +38,22 @@ type Source interface {
 
 // Change is a reference that a source marked dirty.
 type Change struct {
-	Ref object.Ref
-	// Deleted is true for an object that no longer exists if its deletion was seen: a DELETE event of the API, or the
-	// deletion of what it was derived from. Otherwise it is only missing from the last list. For an object that exists it
-	// has no meaning.
-	Deleted bool
+	Ref  object.Ref
+	Gone Departure // how an object went that no longer exists; it has no meaning for one that exists
 }
+
+// Departure is how an object went.
+type Departure uint8
+
+// The departures.
+const (
+	// Missing is an object that is missing from the last list, or from what was read last.
+	Missing Departure = iota
+	// Deleted is one whose deletion was seen: a DELETE event of the API, or the deletion of what it was derived from.
+	Deleted
+	// Lost is one that nobody deleted: the API went back to a state before the object was created, or the volume that it was read
+	// from is not mounted.
+	Lost
+	// Implied is a namespace that nothing declared: it existed because objects in it did, and goes with the last of them.
+	Implied
+)

@@ -180,7 +180,10 @@ func (s *Source) Changes() []source.Change {
 	defer s.mu.Unlock()
 	changes := make([]source.Change, len(refs))
 	for i, ref := range refs {
-		changes[i] = source.Change{Ref: ref, Deleted: !s.lost[ref]}
+		changes[i] = source.Change{Ref: ref, Gone: source.Deleted}
+		if s.lost[ref] {
+			changes[i].Gone = source.Missing
+		}
 	}
 	return changes
 }

@@ -78,7 +78,7 @@ func TestClusterWidePoliciesOfACluster(t *testing.T) {
 		require.Equal(t, []object.Ref{lockdown}, k.Drain(), "a new generation is one, since the status names it")
 		require.NoError(t, api.Resource(clusterPolicyGVR).Delete(t.Context(), "lockdown", metav1.DeleteOptions{}))
 		synctest.Wait()
-		require.Equal(t, []source.Change{{Ref: lockdown, Deleted: true}}, k.Changes())
+		require.Equal(t, []source.Change{{Ref: lockdown, Gone: source.Deleted}}, k.Changes())
 	})
 }
 

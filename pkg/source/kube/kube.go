@@ -20,6 +20,7 @@ import (
 	"github.com/netloom/netloom/pkg/cause"
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/source"
+	"github.com/netloom/netloom/pkg/source/confirm"
 )
 
 // Source reads the objects of one API. New makes one.
@@ -47,6 +48,7 @@ type kindInformer struct {
 	source.Resource
 	informer cache.SharedIndexInformer
 	handler  cache.ResourceEventHandlerRegistration // nil before Run
+	confirm  *confirm.Kind
 }
 
 // New makes a source of the objects that client can see. The API is not contacted before Run.
@@ -64,6 +66,7 @@ func New(client kubernetes.Interface, opts Options, log logrus.FieldLogger) *Sou
 		absent:    map[string]bool{},
 	}
 	c := clients{Interface: client, sdwan: opts.SDWAN, policies: opts.ClusterPolicies, metadata: opts.Metadata}
+	api := confirm.NewAPI(opts.Confirm, log)
 	rows := source.Resources()
 	if opts.Questions {
 		rows = append(rows, source.QuestionResources()...)
@@ -79,11 +82,10 @@ func New(client kubernetes.Interface, opts Options, log logrus.FieldLogger) *Sou
 		if r.Custom {
 			example = untyped(&r)
 		}
-		lw := cache.ToListWatcherWithWatchListSemantics(k.noticing(&r, c.listWatch(&r)), c.of(&r))
-		k.resources[r.Kind] = &kindInformer{
-			Resource: r,
-			informer: cache.NewSharedIndexInformerWithOptions(lw, example, cache.SharedIndexInformerOptions{}),
-		}
+		informed := &kindInformer{Resource: r, confirm: api.Follow(r.String(), c.listWatch(&r))}
+		informed.informer = cache.NewSharedIndexInformerWithOptions(
+			cache.ToListWatcherWithWatchListSemantics(k.noticing(&r, informed.confirm.ListWatch()), c.of(&r)), example, cache.SharedIndexInformerOptions{})
+		k.resources[r.Kind] = informed
 	}
 	return k
 }
@@ -125,6 +127,13 @@ func (k *Source) Run(ctx context.Context) error {
 	start := func(r *kindInformer) {
 		running.Go(func() { r.informer.RunWithContext(ctx) })
 		running.Go(func() { k.await(ctx, r) })
+		running.Go(func() {
+			select {
+			case <-r.handler.HasSyncedChecker().Done():
+				r.confirm.Run(ctx, r.informer.GetStore())
+			case <-ctx.Done():
+			}
+		})
 	}
 	for kind, r := range k.resources {
 		if !k.mayChoose(kind) {
@@ -177,7 +186,7 @@ func (k *Source) prepare(r *kindInformer) error {
 // after a gap in the watch.
 func (k *Source) handler(r *source.Resource) cache.ResourceEventHandler {
 	if r.Kind == object.KindEndpoints {
-		return k.adapter.handler(k.Mark, k.MarkDeleted)
+		return k.adapter.handler(k.Mark, func(refs ...object.Ref) { k.MarkGone(source.Deleted, refs...) })
 	}
 	refOf := func(o any) (object.Ref, bool) {
 		switch o := o.(type) {
@@ -200,11 +209,15 @@ func (k *Source) handler(r *source.Resource) cache.ResourceEventHandler {
 		DeleteFunc: func(o any) {
 			if ref, ok := refOf(o); ok {
 				k.readable(ref)
-				if _, missing := o.(cache.DeletedFinalStateUnknown); missing {
-					k.Mark(ref)
-				} else {
-					k.MarkDeleted(ref)
+				_, missing := o.(cache.DeletedFinalStateUnknown)
+				how := source.Missing
+				switch {
+				case !missing:
+					how = source.Deleted
+				case k.resources[r.Kind].confirm.WentBack():
+					how = source.Lost
 				}
+				k.MarkGone(how, ref)
 			}
 		},
 		UpdateFunc: func(before, after any) {
@@ -324,6 +337,22 @@ func (k *Source) Hold(ref object.Ref) (source.Held, bool) {
 	}
 	typed, ok := o.(source.Object)
 	return source.Typed(typed), ok
+}
+
+// Proofs implements source.Prover. A kind that the API does not have, or that could never be read, is left out.
+func (k *Source) Proofs() []source.Proof {
+	var out []source.Proof
+	inUse := k.inUse()
+	for _, kind := range k.Unavailable() {
+		delete(inUse, kind)
+	}
+	k.mu.Lock()
+	maps.DeleteFunc(inUse, func(kind string, _ *kindInformer) bool { return k.absent[kind] })
+	k.mu.Unlock()
+	for _, kind := range slices.Sorted(maps.Keys(inUse)) {
+		out = append(out, inUse[kind].confirm.Proof())
+	}
+	return out
 }
 
 // Problems lists the resources that cannot be watched at present, and the objects that do not fit their type, in order. The

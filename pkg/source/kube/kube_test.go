@@ -287,7 +287,7 @@ func TestADeletedPodIsDistinguishedFromAMissingOne(t *testing.T) {
 	lists := make(chan []corev1.Pod, 4)
 	lists <- []corev1.Pod{*sourcetest.Pod("a", "1"), *sourcetest.Pod("b", "1"), *sourcetest.Pod("c", "1")}
 	client.PrependReactor("list", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
-		return true, &corev1.PodList{ListMeta: metav1.ListMeta{ResourceVersion: "1"}, Items: <-lists}, nil
+		return true, &corev1.PodList{ListMeta: metav1.ListMeta{ResourceVersion: "2"}, Items: <-lists}, nil
 	})
 	client.PrependWatchReactor("pods", func(clienttesting.Action) (bool, apiwatch.Interface, error) {
 		return true, watcher, nil
@@ -298,14 +298,14 @@ func TestADeletedPodIsDistinguishedFromAMissingOne(t *testing.T) {
 	k.Drain()
 
 	watcher.Delete(sourcetest.Pod("a", "2"))
-	awaitChange(t, k, source.Change{Ref: podA, Deleted: true})
+	awaitChange(t, k, source.Change{Ref: podA, Gone: source.Deleted})
 
 	lists <- []corev1.Pod{*sourcetest.Pod("c", "1")}
 	before := watcher
 	watcher = apiwatch.NewFake()
 	before.Error(&metav1.Status{Status: metav1.StatusFailure, Code: http.StatusGone, Reason: metav1.StatusReasonExpired})
-	awaitChange(t, k, source.Change{Ref: podB, Deleted: false})
+	awaitChange(t, k, source.Change{Ref: podB, Gone: source.Missing})
 
 	watcher.Delete(sourcetest.Pod("b", "3")) // the list was wrong: it was there until now
-	awaitChange(t, k, source.Change{Ref: podB, Deleted: true})
+	awaitChange(t, k, source.Change{Ref: podB, Gone: source.Deleted})
 }

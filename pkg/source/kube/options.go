@@ -5,6 +5,7 @@ import (
 	"k8s.io/client-go/metadata"
 
 	"github.com/netloom/netloom/pkg/source"
+	"github.com/netloom/netloom/pkg/source/confirm"
 )
 
 // Options selects which objects are read. The zero value reads all but those that a CRD defines.
@@ -17,6 +18,8 @@ type Options struct {
 	// ClusterPolicies reads the kinds of cluster-wide policies and ServiceImports; nil reads none of them. A kind that the API
 	// does not have is no problem, and is read as soon as the API has it.
 	ClusterPolicies dynamic.Interface
+
+	Confirm confirm.Options // how what is held is compared with what the API has, see Proofs
 
 	Metadata metadata.Interface // reads the metadata of those of source.ReviewResources that are in Kinds
 }

@@ -49,7 +49,12 @@ func typedOf(r *source.Resource, u *unstructured.Unstructured) (source.Object, e
 func (r *kindInformer) lastKnown(u *unstructured.Unstructured) any {
 	if was, ok, err := r.informer.GetStore().GetByKey(r.Ref(u).NamespacedName()); err == nil && ok {
 		if o, ok := was.(source.Object); ok {
-			return o.DeepCopyObject() // what is stored is shared
+			kept, ok := o.DeepCopyObject().(source.Object) // what is stored is shared
+			if ok {
+				kept.SetUID(u.GetUID())
+				kept.SetResourceVersion(u.GetResourceVersion())
+				return kept
+			}
 		}
 	}
 	return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{

@@ -1,9 +1,11 @@
-package lint
+package spelling_test
 
 import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/netloom/netloom/pkg/spelling"
 )
 
 func TestDistance(t *testing.T) {
@@ -20,11 +22,11 @@ func TestDistance(t *testing.T) {
 		{"frontend", "backend", 2, -1},
 		{"", "", 2, 0},
 	} {
-		require.Equal(t, tc.want, distance(tc.a, tc.b, tc.limit), "%s %s", tc.a, tc.b)
+		require.Equal(t, tc.want, spelling.Distance(tc.a, tc.b, tc.limit), "%s %s", tc.a, tc.b)
 	}
 }
 
-// slow is distance without a limit, by the whole table.
+// slow is Distance without a limit, by the whole table.
 func slow(a, b string) int {
 	d := make([][]int, len(a)+1)
 	for i := range d {
@@ -60,8 +62,8 @@ func FuzzDistance(f *testing.F) {
 		if want > n {
 			want = -1
 		}
-		if got := distance(a, b, n); got != want {
-			t.Errorf("distance(%q, %q, %d) = %d, want %d", a, b, n, got, want)
+		if got := spelling.Distance(a, b, n); got != want {
+			t.Errorf("Distance(%q, %q, %d) = %d, want %d", a, b, n, got, want)
 		}
 	})
 }
