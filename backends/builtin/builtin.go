@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/sirupsen/logrus"
 
@@ -34,6 +35,9 @@ type Target struct {
 	Run func(ctx context.Context) error
 	// Up reports whether the target can be reached now; nil if it always can.
 	Up func() bool
+	// Heard returns when the target last said, unasked, that nothing else has changed, which it does once a minute at least, and why
+	// it no longer does; nil if it still does. It is nil if the target needs not.
+	Heard func() (at time.Time, ended error)
 }
 
 // Settings is all that constructors may ask for.
@@ -258,7 +262,7 @@ func newTungsten(s Settings) (*Target, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Target{Name: Tungsten, Backend: backend, Run: func(ctx context.Context) error {
+	return &Target{Name: Tungsten, Backend: backend, Heard: client.Heard, Run: func(ctx context.Context) error {
 		_ = client.Watch(ctx, controller.Watched(), backend.Observe) // ends with ctx only
 		client.Close()
 		return nil

@@ -47,6 +47,7 @@ type Backend struct {
 	refused map[string]bool       // tags that the controller had no ID for
 	barred  map[netip.Addr]string // VIPs whose load balancers it refused, and why
 	retry   bool                  // try both again
+	deaf    atomic.Bool           // the change stream ended, and nothing has been asked since
 	doubt   bool                  // something that was to be removed was not found: only a read-back shows what the target has
 	// published is the coverage of the last plan, for every goroutine; nil before the first.
 	published atomic.Pointer[backends.Coverage]

@@ -231,3 +231,29 @@ func TestVanishedTag(t *testing.T) {
 	r.sync(t, none, backendtest.Advance(snap, none))
 	require.Empty(t, target.Dangling(t))
 }
+
+// TestALostStreamAsksTheController has a controller that no longer answers when its change stream ends: a plan without changes fails,
+// and so do all others until it answers.
+func TestALostStreamAsksTheController(t *testing.T) {
+	before, _ := edits()
+	target := tungstentest.NewTarget(t)
+	r, want := newRig(t, target, "a"), before.Snapshot()
+	r.sync(t, before, want)
+	p, err := r.backend.Plan(t.Context(), want, want.Revision())
+	require.NoError(t, err)
+	require.True(t, p.Empty())
+
+	target.Server.Inject(func(simulator.Call) simulator.Fault { return simulator.Cut })
+	r.backend.Observe(api.Event{Type: api.EventLost})
+	<-r.backend.Wake()
+	for range 2 {
+		_, err = r.backend.Plan(t.Context(), want, want.Revision())
+		require.ErrorIs(t, err, backends.ErrUnreachable)
+		r.backend.Observe(api.Event{Type: api.EventLost})
+		require.Empty(t, r.backend.Wake(), "it is known")
+	}
+	target.Server.Inject(nil)
+	p, err = r.backend.Plan(t.Context(), want, want.Revision())
+	require.NoError(t, err)
+	require.True(t, p.Empty())
+}

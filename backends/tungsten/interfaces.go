@@ -40,12 +40,17 @@ func Watched() []tungsten.Watched {
 	}
 }
 
-// Wake implements backends.Waker: interfaces of pods or addresses appeared, disappeared or changed.
+// Wake implements backends.Waker: interfaces of pods or addresses appeared, disappeared or changed, or the change stream ended.
 func (b *Backend) Wake() <-chan struct{} { return b.interfaces.wake }
 
-// Observe takes an event of the change stream of Watched. After a list, as at each connection, every interface is read again.
+// Observe takes an event of the change stream of Watched. After a list, as at each connection, every interface is read again. After
+// the end of a stream, the next plan finds out whether the controller answers.
 func (b *Backend) Observe(e tungsten.Event) {
 	switch {
+	case e.Type == tungsten.EventLost:
+		if b.deaf.Swap(true) {
+			return
+		}
 	case e.Kind == tungsten.KindInterface:
 		b.interfaces.state.note(e)
 	case e.Kind == tungsten.KindInstanceIP && b.network != nil:

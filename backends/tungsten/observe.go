@@ -44,14 +44,8 @@ type observed struct {
 // incomplete list would look like something to sweep or to create.
 func (b *Backend) observe(ctx context.Context) (*observed, error) {
 	api, names := b.api, b.names
-	config, err := api.List(ctx, tungsten.KindGlobalSystemConfig, tungsten.Query{Fields: []string{"enable_security_policy_draft"}})
-	if err != nil {
-		return nil, unreachable(err)
-	}
-	for _, c := range config {
-		if c.SecurityPolicyDraft {
-			return nil, ErrDraft
-		}
+	if err := b.enforces(ctx); err != nil {
+		return nil, err
 	}
 	out := &observed{
 		policies: map[string]*tungsten.Object{}, balancers: map[string]*tungsten.Object{}, ports: newPorts(), addresses: newAddresses(),
@@ -79,8 +73,23 @@ func (b *Backend) observe(ctx context.Context) (*observed, error) {
 			b.take(out, o)
 		}
 	}
+	var err error
 	out.missing, err = b.lacksNetwork(ctx)
 	return out, err
+}
+
+// enforces fails if the controller does not answer, or would not enforce what is written.
+func (b *Backend) enforces(ctx context.Context) error {
+	config, err := b.api.List(ctx, tungsten.KindGlobalSystemConfig, tungsten.Query{Fields: []string{"enable_security_policy_draft"}})
+	if err != nil {
+		return unreachable(err)
+	}
+	for _, c := range config {
+		if c.SecurityPolicyDraft {
+			return ErrDraft
+		}
+	}
+	return nil
 }
 
 // queryOf selects what is read of a kind that load balancers consist of: of interfaces and instance IPs, which pods have as well, only

@@ -108,6 +108,12 @@ func (b *Backend) planChanges(ctx context.Context, plan *backends.Plan, want *in
 		plan.Resync = true
 		return nil
 	}
+	if b.deaf.Swap(false) {
+		if err := b.enforces(ctx); err != nil {
+			b.deaf.Store(true)
+			return err
+		}
+	}
 	changes := want.ChangesFrom(m.snapshot)
 	moved, err := b.reread(ctx, m)
 	if err != nil {

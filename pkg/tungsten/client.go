@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/netloom/netloom/pkg/httpcall"
 )
@@ -20,7 +21,9 @@ type Client struct {
 	token     *httpcall.Login[string] // of Keystone
 
 	mu        sync.Mutex
-	preferred int // the server that answered last
+	preferred int       // the server that answered last
+	heard     time.Time // when a change stream sent something last
+	deaf      error     // why none is open
 
 	requests, tokens atomic.Int64
 }

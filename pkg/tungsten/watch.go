@@ -61,6 +61,7 @@ func (c *Client) Watch(ctx context.Context, kinds []Watched, handle func(Event))
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
+		c.lost(err)
 		handle(Event{Type: EventLost, Err: err})
 		if began {
 			pause = firstPause
@@ -73,6 +74,25 @@ func (c *Client) Watch(ctx context.Context, kinds []Watched, handle func(Event))
 		}
 		pause = min(2*pause, longestPause)
 	}
+}
+
+// Heard returns when a change stream sent something last, which it does once a minute at least, and why it ended; nil if it has not.
+func (c *Client) Heard() (at time.Time, ended error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.heard, c.deaf
+}
+
+func (c *Client) hear() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.heard, c.deaf = time.Now(), nil
+}
+
+func (c *Client) lost(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.deaf = err
 }
 
 // stream reads one connection until it ends.
@@ -95,6 +115,9 @@ func (c *Client) stream(ctx context.Context, kinds []Watched, handle func(Event)
 	for {
 		line, err := in.next()
 		watchdog.Reset(quiet)
+		if err == nil {
+			c.hear()
+		}
 		switch {
 		case err != nil && ctx.Err() != nil:
 			return fmt.Errorf("watch: %w", context.Cause(ctx))
