@@ -26,6 +26,7 @@ import (
 	"github.com/netloom/netloom/pkg/gateway/identity"
 	"github.com/netloom/netloom/pkg/gateway/registry"
 	"github.com/netloom/netloom/pkg/gateway/watchcache"
+	"github.com/netloom/netloom/pkg/listener"
 	"github.com/netloom/netloom/pkg/source"
 	"github.com/netloom/netloom/pkg/source/kube"
 	"github.com/netloom/netloom/pkg/version"
@@ -115,14 +116,14 @@ func serveGateway(ctx context.Context, cfg *config.Config, log *logrus.Logger) e
 		return err
 	}
 	g.Source(state)
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", settings.Listen)
+	on, err := new(net.ListenConfig).Listen(ctx, "tcp", settings.Listen)
 	if err != nil {
 		return fmt.Errorf("gateway-listen: %w", err)
 	}
-	log.WithField("address", listener.Addr().String()).Info("serving clusters")
+	log.WithField("address", on.Addr().String()).Info("serving clusters")
 	shutdown := gateway.Shutdown{Delay: settings.ShutdownDelay, Spread: settings.ShutdownSpread, Grace: settings.ShutdownGrace}
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return g.Serve(ctx, listener, shutdown) })
+	group.Go(func() error { return g.Serve(ctx, on, shutdown) })
 	group.Go(func() error { return run(ctx) })
 	if cfg.Listen != "" {
 		// Probes see that the gateway is stopping for as long as it stops.
@@ -131,7 +132,7 @@ func serveGateway(ctx context.Context, cfg *config.Config, log *logrus.Logger) e
 		mux.Handle("/", g.Health())
 		mux.Handle("GET /metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{}))
 		observed := make(chan error, 1)
-		go func() { observed <- observeGateway(probes, cfg.Listen, mux) }()
+		go func() { observed <- observeGateway(probes, cfg.Listen, mux, log) }()
 		group.Go(func() error {
 			select {
 			case err := <-observed:
@@ -187,15 +188,15 @@ func frontProxy(settings *config.Gateway) (authenticator.Request, error) {
 }
 
 // observeGateway serves health and metrics until ctx ends.
-func observeGateway(ctx context.Context, address string, handler http.Handler) error {
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+func observeGateway(ctx context.Context, address string, handler http.Handler, log logrus.FieldLogger) error {
+	on, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	if err != nil {
 		return fmt.Errorf("listen: %w", err)
 	}
-	server := &http.Server{Handler: handler, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second, MaxHeaderBytes: 16 << 10}
+	server := listener.New(listener.Options{Handler: handler, Log: log, Header: 5 * time.Second, Read: 10 * time.Second, Write: 30 * time.Second})
 	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
 	defer stop()
-	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+	if err := server.ServeOn(on); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
 	return nil

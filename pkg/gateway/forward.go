@@ -3,7 +3,6 @@ package gateway
 import (
 	"context"
 	"errors"
-	"log" //nolint:depguard // a reverse proxy logs there; it ends in the log given
 	"net/http"
 	"net/http/httputil"
 	"sync"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/netloom/netloom/pkg/gateway/identity"
 	"github.com/netloom/netloom/pkg/gateway/upstream"
+	"github.com/netloom/netloom/pkg/listener"
 )
 
 // forward sends the request to an API server, and its response to the client.
@@ -26,7 +26,7 @@ func (g *Gateway) forward(x *exchange) {
 	}
 	proxy := httputil.ReverseProxy{
 		Transport: x.route, BufferPool: buffers, FlushInterval: flushInterval(x.streams),
-		ErrorLog: log.New(connectionLog{g.opts.Log}, "", 0),
+		ErrorLog: listener.ErrorLog(g.opts.Log),
 		// Rewrite runs after the headers of the connection were removed, so that a client cannot name one that is set here as one.
 		Rewrite: func(p *httputil.ProxyRequest) {
 			identity.Strip(p.Out.Header)

@@ -38,8 +38,11 @@ type Options struct {
 	FrontProxy authenticator.Request // nil if there is none
 	TTL        identity.TTL
 	Timeouts   Timeouts
-	Probe      upstream.Probe
-	Registerer prometheus.Registerer // nil registers no metrics
+	// Connections of clients at once; zero is as many as a quarter of the memory that Go may use is enough for, 512 to 16,384. A quarter of
+	// them may be from one address.
+	Connections int
+	Probe       upstream.Probe
+	Registerer  prometheus.Registerer // nil registers no metrics
 }
 
 // Timeouts limit how long a client may take to send a request and to receive a response. Zero values are the defaults.
@@ -58,6 +61,7 @@ type Gateway struct {
 	shared  shared
 	source  atomic.Pointer[func() registry.State]
 	stops   atomic.Bool // no longer ready
+	began   time.Time
 }
 
 // New makes a gateway, which serves until ctx ends.
@@ -67,7 +71,7 @@ func New(ctx context.Context, opts Options) *Gateway {
 	opts.Timeouts.Write = cmp.Or(opts.Timeouts.Write, time.Minute)
 	g := &Gateway{
 		opts: opts, metrics: newMetrics(),
-		infos: requestInfos(),
+		infos: requestInfos(), began: time.Now(),
 	}
 	g.set = newSet(func(name string) (*tenant, error) { return g.newTenant(ctx, name) })
 	if opts.Registerer != nil {

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/netloom/netloom/pkg/gateway/registry"
 )
@@ -19,6 +20,9 @@ func (g *Gateway) Health() http.Handler {
 		lines := []string{"ok"}
 		if !readable(&source) {
 			lines = append(lines, "UpstreamClusters cannot be read; their last versions are served")
+		}
+		if source.Proof.IsLate(time.Now(), g.began) {
+			lines = append(lines, "UpstreamClusters have not been confirmed for "+source.Proof.Late.String()+"; they may have changed")
 		}
 		switch {
 		case g.stops.Load():

@@ -215,6 +215,20 @@ func TestSlowClientsAreCutOff(t *testing.T) {
 	require.Equal(t, 200, r.ask(client, http.MethodGet, pods).code)
 }
 
+// TestConnectionsWithoutARequestGiveWay opens more connections than the gateway accepts, which send nothing or half a header.
+func TestConnectionsWithoutARequestGiveWay(t *testing.T) {
+	t.Parallel()
+	r, _, ca, client := one(t, func(o *gateway.Options) { o.Connections = 8 })
+	for i := range 40 {
+		text := ""
+		if i%2 == 0 {
+			text = "GET /version HTTP/1.1\r\nHost: a.exa"
+		}
+		r.raw(text, ca.pair("ann"))
+	}
+	require.Equal(t, 200, r.ask(client, http.MethodGet, pods).code)
+}
+
 // TestTokensDoNotLeakBetweenClustersAndUsers asks with tokens that resemble a cached one.
 func TestTokensDoNotLeakBetweenClustersAndUsers(t *testing.T) {
 	t.Parallel()

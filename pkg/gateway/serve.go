@@ -1,15 +1,14 @@
 package gateway
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"log" //nolint:depguard // a server logs errors of connections there; they end in the log given
 	"net"
 	"net/http"
+	"runtime/debug"
 	"time"
 
-	"github.com/sirupsen/logrus"
+	"github.com/netloom/netloom/pkg/listener"
 )
 
 // Shutdown is how a gateway stops.
@@ -20,7 +19,7 @@ type Shutdown struct {
 }
 
 // Serve serves on a listener, with TLS, until ctx ends, and then stops in order.
-func (g *Gateway) Serve(ctx context.Context, listener net.Listener, how Shutdown) error {
+func (g *Gateway) Serve(ctx context.Context, on net.Listener, how Shutdown) error {
 	server := g.server()
 	stopped := make(chan struct{})
 	failed := make(chan struct{})
@@ -33,7 +32,7 @@ func (g *Gateway) Serve(ctx context.Context, listener net.Listener, how Shutdown
 		}
 		g.stop(context.WithoutCancel(ctx), server, how)
 	}()
-	err := server.ServeTLS(listener, "", "")
+	err := server.ServeOn(on)
 	if errors.Is(err, http.ErrServerClosed) {
 		err = nil
 	} else {
@@ -45,7 +44,7 @@ func (g *Gateway) Serve(ctx context.Context, listener net.Listener, how Shutdown
 }
 
 // stop lets requests end. Clients of HTTP/2 are told to use another connection.
-func (g *Gateway) stop(ctx context.Context, server *http.Server, how Shutdown) {
+func (g *Gateway) stop(ctx context.Context, server *listener.Server, how Shutdown) {
 	g.stops.Store(true)
 	time.Sleep(how.Delay)
 	g.shared.end(how.Spread)
@@ -60,22 +59,28 @@ func (g *Gateway) stop(ctx context.Context, server *http.Server, how Shutdown) {
 	}
 }
 
-func (g *Gateway) server() *http.Server {
-	return &http.Server{
-		Handler: g, TLSConfig: g.tlsConfig(), ConnContext: connContext, ErrorLog: log.New(connectionLog{g.opts.Log}, "", 0),
-		// Bodies have a deadline of their own, since watches have none.
-		ReadHeaderTimeout: g.opts.Timeouts.Header, IdleTimeout: 3 * time.Minute, MaxHeaderBytes: 64 << 10,
-		HTTP2: &http.HTTP2Config{
-			MaxConcurrentStreams: 250, SendPingTimeout: 30 * time.Second, PingTimeout: 15 * time.Second, WriteByteTimeout: time.Minute,
-		},
-	}
+func (g *Gateway) server() *listener.Server {
+	server := listener.New(listener.Options{
+		Handler: g, TLS: g.tlsConfig(), Log: g.opts.Log, Limits: g.limits(), HeaderBytes: 64 << 10, Header: g.opts.Timeouts.Header,
+		Idle: 3 * time.Minute, Streams: 250, // bodies have a deadline of their own, since watches have none
+	})
+	server.ConnContext = connContext
+	return server
 }
 
-// connectionLog logs the errors of connections.
-type connectionLog struct{ log logrus.FieldLogger }
+// How many connections clients may have, by the memory that Go may use, in bytes. A TLS connection with a request takes 30 to 100 KiB.
+const (
+	connectionBytes   = 128 << 10
+	leastConnections  = 512
+	mostConnections   = 16_384
+	connectionsShares = 4 // as many addresses with all that one may have use up all connections
+)
 
-// Write logs one line.
-func (c connectionLog) Write(line []byte) (int, error) {
-	c.log.WithField("cause", string(bytes.TrimSpace(line))).Debug("a connection failed")
-	return len(line), nil
+// limits are those of the connections of clients: a quarter of the memory that Go may use.
+func (g *Gateway) limits() listener.Limits {
+	most := g.opts.Connections
+	if most <= 0 {
+		most = int(max(leastConnections, min(mostConnections, debug.SetMemoryLimit(-1)/4/connectionBytes)))
+	}
+	return listener.Limits{Connections: most, PerAddress: max(1, most/connectionsShares), Reserve: 16}
 }

@@ -3,6 +3,8 @@ package peers
 import (
 	"fmt"
 	"time"
+
+	"github.com/netloom/netloom/pkg/source"
 )
 
 // State is what is known of another cluster.
@@ -65,3 +67,30 @@ func (s State) unread() string {
 
 // age is how long ago t was, in seconds.
 func age(t time.Time) time.Duration { return time.Since(t).Round(time.Second) }
+
+// Proof is how current a kind of another cluster is known to be, or the list of the clusters.
+type Proof struct {
+	Cluster string // "" is the list of the clusters
+	source.Proof
+}
+
+// Proofs lists how current what was read of the clusters is known to be. A nil set has none.
+func (s *Set) Proofs() []Proof {
+	if s == nil {
+		return nil
+	}
+	var out []Proof
+	if p, ok := s.registry.(source.Prover); ok {
+		for _, one := range p.Proofs() {
+			out = append(out, Proof{"", one})
+		}
+	}
+	for _, c := range s.all() {
+		if p, ok := c.Source.(source.Prover); ok {
+			for _, one := range p.Proofs() {
+				out = append(out, Proof{c.Name, one})
+			}
+		}
+	}
+	return out
+}

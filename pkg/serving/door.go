@@ -3,12 +3,10 @@
 package serving
 
 import (
-	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"log" //nolint:depguard // a server logs errors of connections there; they end in the log given
 	"net"
 	"net/http"
 	"time"
@@ -19,6 +17,7 @@ import (
 
 	"github.com/netloom/netloom/pkg/httpauth"
 	"github.com/netloom/netloom/pkg/httpbody"
+	"github.com/netloom/netloom/pkg/listener"
 	"github.com/netloom/netloom/pkg/webhook/certs"
 )
 
@@ -88,11 +87,11 @@ func (d *Door) Secure() bool { return d.certificate != nil }
 
 // Listen opens an address; what is the purpose to name in an error.
 func (*Door) Listen(ctx context.Context, what, address string) (net.Listener, error) {
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+	on, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", what, err)
 	}
-	return listener, nil
+	return on, nil
 }
 
 // reviewing returns the configuration for reviews of requests: with limits and connections of its own. Equal configurations
@@ -107,8 +106,8 @@ func reviewing(of *rest.Config) *rest.Config {
 }
 
 // Of returns the door of the web page and of debugging: if only this machine can reach them, they are open, without TLS.
-func (d *Door) Of(listener net.Listener) *Door {
-	if at, ok := listener.Addr().(*net.TCPAddr); ok && at.IP.IsLoopback() {
+func (d *Door) Of(on net.Listener) *Door {
+	if at, ok := on.Addr().(*net.TCPAddr); ok && at.IP.IsLoopback() {
 		return &Door{loopback: true, log: d.log}
 	}
 	return d
@@ -119,7 +118,7 @@ const shutdownGrace = 3 * time.Second
 
 // Serve has handler answer until ctx ends. Streams of the handler end with it if streams is true; other requests get a
 // moment to finish.
-func (d *Door) Serve(ctx context.Context, handler http.Handler, listener net.Listener, streams bool) error {
+func (d *Door) Serve(ctx context.Context, handler http.Handler, on net.Listener, streams bool) error {
 	server := d.server(handler)
 	if streams {
 		server.BaseContext = func(net.Listener) context.Context { return ctx }
@@ -132,11 +131,7 @@ func (d *Door) Serve(ctx context.Context, handler http.Handler, listener net.Lis
 		defer cancel()
 		_ = server.Shutdown(grace)
 	}()
-	serve := server.Serve
-	if d.certificate != nil {
-		serve = func(l net.Listener) error { return server.ServeTLS(l, "", "") }
-	}
-	if err := serve(listener); !errors.Is(err, http.ErrServerClosed) {
+	if err := server.ServeOn(on); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
 	<-stopped
@@ -145,29 +140,17 @@ func (d *Door) Serve(ctx context.Context, handler http.Handler, listener net.Lis
 
 // server returns an HTTP server behind the door. A response may take httpbody.SendTime from when its request was read; a
 // handler that needs longer, such as a stream, a profile or a plan, extends its deadline.
-func (d *Door) server(handler http.Handler) *http.Server {
+func (d *Door) server(handler http.Handler) *listener.Server {
 	if d.guard != nil {
 		handler = d.guard.Wrap(handler)
 	}
 	handler = httpauth.Hosts(handler, d.loopback, d.hosts)
-	server := &http.Server{
-		Handler: handler, ErrorLog: log.New(connectionLog{d.log}, "", 0),
-		ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: httpbody.SendTime, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
-	}
+	opts := listener.Options{Handler: handler, Log: d.log, Read: 30 * time.Second, Write: httpbody.SendTime}
 	if d.certificate != nil {
-		server.TLSConfig = &tls.Config{
+		opts.TLS = &tls.Config{
 			MinVersion:     tls.VersionTLS12,
 			GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return d.certificate() },
 		}
 	}
-	return server
-}
-
-// connectionLog logs the errors of connections: a probe that hangs up, a port scan.
-type connectionLog struct{ log logrus.FieldLogger }
-
-// Write logs one line.
-func (c connectionLog) Write(line []byte) (int, error) {
-	c.log.WithField("cause", string(bytes.TrimSpace(line))).Debug("a connection failed")
-	return len(line), nil
+	return listener.New(opts)
 }

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
+	"github.com/netloom/netloom/pkg/listener"
 	"github.com/netloom/netloom/pkg/webhook/advice"
 	"github.com/netloom/netloom/pkg/webhook/bucket"
 	"github.com/netloom/netloom/pkg/webhook/consistency"
@@ -158,13 +159,17 @@ func (s *Server) Run(ctx context.Context) error {
 func (s *Server) Serve(ctx context.Context, reviews, health net.Listener) error {
 	var running sync.WaitGroup
 	defer running.Wait()
-	reviewServer, healthServer := s.server(s.Handler()), s.server(s.Health())
+	reviewServer := s.server(s.Handler(), reviewers(), &tls.Config{
+		MinVersion:     tls.VersionTLS12,
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return s.opts.Certificate() },
+	})
+	healthServer := s.server(s.Health(), listener.Small(), nil)
 	failed := make(chan error, 2)
 	s.log.WithField("address", reviews.Addr().String()).Info("answering admission reviews")
-	running.Go(func() { failed <- reviewServer.ServeTLS(reviews, "", "") })
+	running.Go(func() { failed <- reviewServer.ServeOn(reviews) })
 	if health != nil {
 		s.log.WithField("address", health.Addr().String()).Info("serving health and metrics")
-		running.Go(func() { failed <- healthServer.Serve(health) })
+		running.Go(func() { failed <- healthServer.ServeOn(health) })
 	}
 	var err error
 	select {
@@ -178,7 +183,7 @@ func (s *Server) Serve(ctx context.Context, reviews, health net.Listener) error 
 	}
 	stopping, done := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer done()
-	for _, server := range []*http.Server{reviewServer, healthServer} {
+	for _, server := range []*listener.Server{reviewServer, healthServer} {
 		_ = server.Shutdown(stopping) // unfinished ones are aborted
 		_ = server.Close()
 	}
@@ -188,18 +193,13 @@ func (s *Server) Serve(ctx context.Context, reviews, health net.Listener) error 
 	return nil
 }
 
-// server returns one with the limits that both have.
-func (s *Server) server(handler http.Handler) *http.Server {
-	return &http.Server{
-		Handler:           handler,
-		ReadHeaderTimeout: 10 * time.Second,
-		ReadTimeout:       30 * time.Second,
-		WriteTimeout:      30 * time.Second,
-		IdleTimeout:       2 * time.Minute,
-		MaxHeaderBytes:    64 << 10,
-		TLSConfig: &tls.Config{
-			MinVersion:     tls.VersionTLS12,
-			GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return s.opts.Certificate() },
-		},
-	}
+// reviewers is how many connections API servers may have: one has a single connection in general, and many requests on it.
+func reviewers() listener.Limits {
+	return listener.Limits{Connections: 512, PerAddress: 256, Reserve: 16}
+}
+
+func (s *Server) server(handler http.Handler, limits listener.Limits, secure *tls.Config) *listener.Server {
+	return listener.New(listener.Options{
+		Handler: handler, Log: s.log, TLS: secure, Limits: limits, Read: 30 * time.Second, Write: 30 * time.Second, Streams: 250,
+	})
 }

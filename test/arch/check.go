@@ -98,6 +98,7 @@ func (c *checker) source(s Source) {
 	c.imports(f)
 	c.statements(f)
 	c.tlsConfigs(f)
+	c.servers(f)
 	c.luck(f)
 	c.describe(f)
 	if name := strings.TrimSuffix(f.Name.Name, "_test"); slices.Contains(emptyNames, name) {

@@ -100,14 +100,15 @@ var rooms = []room{
 	{dir: "pkg/source", may: []string{
 		"pkg/apis/...", "pkg/object", "pkg/version", "k8s.io/api/...", "k8s.io/apimachinery/...", policyAPI, servicesAPI,
 	}},
+	{dir: "pkg/source/confirm", may: []string{"pkg/cause", "pkg/source", "k8s.io/apimachinery/...", "k8s.io/client-go/tools/cache", logrus}},
 	{dir: "pkg/source/kube", may: []string{
-		"pkg/apis/...", "pkg/cause", "pkg/object", "pkg/source", "k8s.io/api/...", "k8s.io/apimachinery/...", "k8s.io/client-go/...",
+		"pkg/apis/...", "pkg/cause", "pkg/object", "pkg/source", "pkg/source/confirm", "k8s.io/api/...", "k8s.io/apimachinery/...", "k8s.io/client-go/...",
 		"github.com/go-logr/logr", logrus,
 	}},
 	{dir: "pkg/source/sourcetest", may: []string{"pkg/source", "test/await", "k8s.io/api/...", "k8s.io/apimachinery/...", testify}},
 	{dir: "pkg/manifest", may: []string{
-		"pkg/apis/...", "pkg/crdschema", "pkg/manifest/workload", "pkg/object", "pkg/source", "deploy/crds", "k8s.io/api/...", "k8s.io/apimachinery/...", policyAPI,
-		"k8s.io/client-go/kubernetes/scheme", "sigs.k8s.io/json", "sigs.k8s.io/mcs-api/config/crd", yaml, "go.yaml.in/yaml/v3", "github.com/fsnotify/fsnotify", logrus,
+		"pkg/apis/...", "pkg/crdschema", "pkg/manifest/workload", "pkg/object", "pkg/source", "pkg/spelling", "deploy/crds", "k8s.io/api/...", "k8s.io/apimachinery/...", policyAPI,
+		"k8s.io/client-go/kubernetes/scheme", "sigs.k8s.io/json", "sigs.k8s.io/mcs-api/config/crd", yaml, "go.yaml.in/yaml/v3", "github.com/fsnotify/fsnotify", "golang.org/x/sys/unix", logrus,
 	}},
 	{dir: "pkg/manifest/workload", may: []string{"pkg/object", "k8s.io/api/...", "k8s.io/apimachinery/..."}},
 	{dir: "pkg/manifest/kustomization", may: []string{"sigs.k8s.io/kustomize/api/...", "sigs.k8s.io/kustomize/kyaml/filesys", yaml}},
@@ -115,9 +116,10 @@ var rooms = []room{
 		"k8s.io/apiextensions-apiserver/pkg/...", "k8s.io/apimachinery/...", "k8s.io/apiserver/pkg/apis/cel", yaml,
 	}},
 	{dir: "deploy/crds"},
+	{dir: "pkg/spelling", pure: true},
 	{dir: "pkg/precedence", pure: true, may: []string{"pkg/intent", "pkg/object", "pkg/reach"}},
 	{dir: "pkg/lint", pure: true, may: []string{
-		"backends", "labelcache", "pkg/intent", "pkg/object", "pkg/precedence", "translator", "k8s.io/api/...", "k8s.io/apimachinery/...",
+		"backends", "labelcache", "pkg/intent", "pkg/object", "pkg/precedence", "pkg/spelling", "translator", "k8s.io/api/...", "k8s.io/apimachinery/...",
 		policyAPI,
 	}},
 	{dir: "pkg/audit", pure: true, may: []string{"labelcache", "pkg/intent", "pkg/lint", "pkg/object", "pkg/reach"}},
@@ -149,8 +151,9 @@ var rooms = []room{
 	{dir: "pkg/report", pure: true, may: []string{
 		"backends", "pkg/apis/...", "pkg/intent", "pkg/object", "k8s.io/apimachinery/...",
 	}},
+	{dir: "pkg/listener", may: []string{logrus}},
 	{dir: "pkg/serving", may: []string{
-		"backends", "pkg/httpauth", "pkg/httpbody", "pkg/intent", "pkg/object", "pkg/pipeline", "pkg/query", "pkg/retention",
+		"backends", "pkg/httpauth", "pkg/httpbody", "pkg/intent", "pkg/listener", "pkg/object", "pkg/pipeline", "pkg/query", "pkg/retention",
 		"pkg/webhook/certs", "k8s.io/client-go/kubernetes", "k8s.io/client-go/rest", logrus,
 	}},
 	{dir: "pkg/webui/live", may: []string{
@@ -171,8 +174,8 @@ var rooms = []room{
 	}},
 	{dir: "pkg/sentinel", may: []string{"pkg/verify", "github.com/prometheus/client_golang/...", logrus}},
 	{dir: "pkg/query", pure: true, may: []string{
-		"labelcache", "pkg/apis/...", "pkg/intent", "pkg/object", "pkg/precedence", "pkg/reach", "k8s.io/api/...", "k8s.io/apimachinery/...",
-		"sigs.k8s.io/json", policyAPI, yaml,
+		"labelcache", "pkg/apis/...", "pkg/intent", "pkg/object", "pkg/precedence", "pkg/reach", "pkg/spelling", "k8s.io/api/...",
+		"k8s.io/apimachinery/...", "sigs.k8s.io/json", policyAPI, yaml,
 	}},
 	{dir: "pkg/acllog"},
 	{dir: "pkg/acllog/acllogtest", may: []string{"pkg/acllog"}},
@@ -188,7 +191,7 @@ var rooms = []room{
 		"translator", "k8s.io/api/...", "k8s.io/apimachinery/...", yaml,
 	}},
 	{dir: "pkg/webhook", may: []string{
-		"pkg/apis/...", "pkg/lint", "pkg/object", "pkg/source", "pkg/webhook/...", "k8s.io/api/...",
+		"pkg/apis/...", "pkg/lint", "pkg/listener", "pkg/object", "pkg/source", "pkg/webhook/...", "k8s.io/api/...",
 		"k8s.io/apimachinery/...", "github.com/prometheus/client_golang/...", logrus,
 	}},
 	{dir: "pkg/webhook/advice", pure: true, may: []string{
@@ -208,7 +211,7 @@ var rooms = []room{
 	}},
 	{dir: "pkg/resolver", may: []string{"translator", logrus}},
 	{dir: "pkg/election", may: []string{
-		"backends", "pkg/metrics", "pkg/reconcile", "k8s.io/apimachinery/...", "k8s.io/client-go/...",
+		"backends", "pkg/metrics", "pkg/reconcile", "k8s.io/api/...", "k8s.io/apimachinery/...", "k8s.io/client-go/...",
 		"github.com/go-logr/logr", logrus, uuid,
 	}},
 	{dir: "pkg/election/electiontest", may: []string{
@@ -226,7 +229,7 @@ var rooms = []room{
 	{dir: "pkg/version"},
 	{dir: "pkg/gateway/dispatch", pure: true, may: []string{"pkg/apis/proxy/v1alpha1"}},
 	{dir: "pkg/gateway", may: []string{
-		"pkg/apis/proxy/v1alpha1", "pkg/gateway/...", "k8s.io/apimachinery/...", "k8s.io/apiserver/pkg/authentication/...",
+		"pkg/apis/proxy/v1alpha1", "pkg/gateway/...", "pkg/listener", "k8s.io/apimachinery/...", "k8s.io/apiserver/pkg/authentication/...",
 		"k8s.io/apiserver/pkg/authorization/authorizer", "k8s.io/apiserver/pkg/endpoints/request", "k8s.io/client-go/kubernetes", "k8s.io/client-go/rest",
 		"golang.org/x/net/http/httpguts", "github.com/prometheus/client_golang/...", logrus, uuid,
 	}},
@@ -238,7 +241,8 @@ var rooms = []room{
 		"k8s.io/client-go/kubernetes", "golang.org/x/net/http/httpguts", "golang.org/x/sync/semaphore", "golang.org/x/sync/singleflight", "golang.org/x/time/rate",
 	}},
 	{dir: "pkg/gateway/registry", may: []string{
-		"pkg/apis/proxy/v1alpha1", "pkg/cause", "pkg/gateway/definition", "pkg/manifest", "k8s.io/apimachinery/...", "k8s.io/client-go/...", logrus,
+		"pkg/apis/proxy/v1alpha1", "pkg/cause", "pkg/gateway/definition", "pkg/manifest", "pkg/source", "pkg/source/confirm",
+		"k8s.io/apimachinery/...", "k8s.io/client-go/...", logrus,
 	}},
 	{dir: "pkg/gateway/flow", may: []string{"pkg/apis/proxy/v1alpha1", "golang.org/x/time/rate"}},
 	{dir: "pkg/gateway/transport", may: []string{"golang.org/x/net/http/httpguts", "golang.org/x/net/http2", "k8s.io/client-go/transport"}},
@@ -300,7 +304,7 @@ var pureFiles = []string{"diff.go", "match.go", "names.go", "render.go"}
 
 // starters are the rooms that may start goroutines: code that starts one waits for it.
 var starters = []string{
-	"cmd/...", "pkg/daemon/...", "pkg/election", "pkg/gateway/...", "pkg/offline", "pkg/serving", "pkg/reconcile", "pkg/source/kube", "pkg/webhook", "pkg/ovsdb/...", "pkg/openwrt/...",
+	"cmd/...", "pkg/daemon/...", "pkg/election", "pkg/gateway/...", "pkg/offline", "pkg/serving", "pkg/reconcile", "pkg/source/confirm", "pkg/source/kube", "pkg/webhook", "pkg/ovsdb/...", "pkg/openwrt/...",
 	"pkg/tungsten/...",
 	"test/...",
 }

@@ -25,6 +25,7 @@ import (
 	"github.com/netloom/netloom/pkg/apis/proxy/v1alpha1"
 	"github.com/netloom/netloom/pkg/cause"
 	"github.com/netloom/netloom/pkg/gateway/definition"
+	"github.com/netloom/netloom/pkg/source/confirm"
 )
 
 // APIOptions configure what reads UpstreamClusters from an API.
@@ -39,6 +40,7 @@ type API struct {
 	client   dynamic.NamespaceableResourceInterface
 	informer cache.SharedIndexInformer
 	handler  cache.ResourceEventHandlerRegistration
+	confirm  *confirm.Kind
 	queue    workqueue.TypedRateLimitingInterface[string]
 	set      Set
 	log      logrus.FieldLogger
@@ -71,7 +73,8 @@ func NewAPI(client dynamic.Interface, set Set, opts APIOptions, log logrus.Field
 	if !opts.ReadOnly {
 		informed.ResyncPeriod = resyncTime
 	}
-	lw := cache.ToListWatcherWithWatchListSemantics(a.listWatch(), client)
+	a.confirm = confirm.NewAPI(confirm.Options{}, log).Follow("upstreamclusters", a.listWatch())
+	lw := cache.ToListWatcherWithWatchListSemantics(a.confirm.ListWatch(), client)
 	a.informer = cache.NewSharedIndexInformerWithOptions(lw, &unstructured.Unstructured{}, informed)
 	if err := a.informer.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) { a.failed(err) }); err != nil {
 		return nil, err
@@ -115,7 +118,11 @@ func (a *API) failed(err error) {
 }
 
 // State returns what is known about the objects.
-func (a *API) State() State { return a.state.get() }
+func (a *API) State() State {
+	s := a.state.get()
+	s.Proof = a.confirm.Proof()
+	return s
+}
 
 // Run watches until ctx ends.
 func (a *API) Run(ctx context.Context) error {
@@ -125,6 +132,7 @@ func (a *API) Run(ctx context.Context) error {
 		select {
 		case <-a.handler.HasSyncedChecker().Done():
 			a.queue.Add(allServed)
+			a.confirm.Run(ctx, a.informer.GetStore())
 		case <-ctx.Done():
 		}
 	})

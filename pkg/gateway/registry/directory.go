@@ -20,9 +20,10 @@ import (
 )
 
 const (
-	pollTime = 2 * time.Second // between two readings: mounted Secrets replace links, which not every file system reports
-	maxFile  = 4 << 20         // bytes
-	maxFiles = 1000
+	pollTime  = 2 * time.Second // between two readings: mounted Secrets replace links, which not every file system reports
+	lateAfter = time.Minute     // the files are not known to be current if they were not read for so long
+	maxFile   = 4 << 20         // bytes
+	maxFiles  = 1000
 )
 
 // Directory reads the *.yaml, *.yml and *.json files of a directory. Make it with NewDirectory.
@@ -55,7 +56,11 @@ func NewDirectory(dir string, set Set, changed func(), log logrus.FieldLogger) *
 }
 
 // State returns what is known about the directory.
-func (d *Directory) State() State { return d.state.get() }
+func (d *Directory) State() State {
+	s := d.state.get()
+	s.Proof.Resource, s.Proof.Late = "upstreamclusters", lateAfter
+	return s
+}
 
 // Run reads the directory again and again until ctx ends.
 func (d *Directory) Run(ctx context.Context) error {

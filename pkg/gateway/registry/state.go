@@ -4,6 +4,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/netloom/netloom/pkg/source"
 )
 
 // State is what is known about a source of UpstreamClusters.
@@ -11,6 +13,8 @@ type State struct {
 	Synced bool      // the clusters that existed at the start are served; once true, it stays so
 	Lost   time.Time // since when the source cannot be read; zero if it can
 	Faults []string  // why, or which parts of it cannot be read: what they contained before is still served
+
+	Proof source.Proof // how current what was read is known to be
 }
 
 // watched is a State that reports its changes. It is safe for concurrent use.
@@ -35,7 +39,7 @@ func (w *watched) synced() {
 
 // readable records that the source can be read, but for parts with faults.
 func (w *watched) readable(faults ...string) {
-	w.set(func(s *State) { s.Lost, s.Faults = time.Time{}, faults })
+	w.set(func(s *State) { s.Lost, s.Faults, s.Proof.Confirmed = time.Time{}, faults, time.Now() })
 }
 
 // unreadable records why the source cannot be read.

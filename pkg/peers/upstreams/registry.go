@@ -19,6 +19,7 @@ import (
 	"github.com/netloom/netloom/pkg/gateway/upstream"
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/peers"
+	"github.com/netloom/netloom/pkg/source"
 	"github.com/netloom/netloom/pkg/source/kube"
 )
 
@@ -68,6 +69,9 @@ func newRegistry(place, own string, set *peers.Set, log logrus.FieldLogger) *Reg
 
 // Synced reports whether the objects have been read that existed at the start.
 func (r *Registry) Synced() bool { return r.from.State().Synced }
+
+// Proofs implements source.Prover.
+func (r *Registry) Proofs() []source.Proof { return []source.Proof{r.from.State().Proof} }
 
 // Lost returns since when the objects cannot be read; zero if they can.
 func (r *Registry) Lost() time.Time { return r.from.State().Lost }
