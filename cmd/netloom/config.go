@@ -79,7 +79,8 @@ func optionsOf(cfg *configuration) daemon.Options {
 		Manifests: cfg.Manifests, Kubeconfig: cfg.Kubeconfig, KubeContext: cfg.KubeContext,
 		Read: source.Options{NoServices: !cfg.Services, Endpoints: source.EndpointsAPI(cfg.EndpointsAPI)}, MaxManifest: cfg.MaxManifestSize,
 		Cluster: cfg.Cluster, Peers: peersOf(cfg.Config), Families: cfg.Families, Node: cfg.ZoneNode,
-		Target: cfg.target,
+		Target:          cfg.target,
+		ConfirmInterval: cfg.ConfirmInterval,
 		Reconcile: reconcile.Options{
 			Target:      "the database",
 			MinInterval: cfg.MinInterval, MaxInterval: cfg.DriftInterval,

@@ -49,6 +49,7 @@ type Config struct {
 	Families intent.Families // zero uses those of the pods
 
 	MinInterval       time.Duration
+	ConfirmInterval   time.Duration
 	DriftInterval     time.Duration // zero never checks
 	RetryMin          time.Duration
 	RetryMax          time.Duration

@@ -2,6 +2,7 @@ package config
 
 import (
 	"slices"
+	"time"
 
 	"github.com/sirupsen/logrus"
 
@@ -61,6 +62,8 @@ func (c *Config) loopSettings() []setting.Setting {
 			&c.MinInterval),
 		setting.Interval("drift-interval", "5m0s", 0, "time between two read-backs of all owned rows, to find changes by others that a target does not report; 0 reads back only after errors",
 			&c.DriftInterval),
+		setting.Interval("confirm-interval", "1m0s", time.Second, "time between two comparisons of what is held of a kind with what the API server has; what has not been confirmed for three of them is reported",
+			&c.ConfirmInterval),
 		setting.Interval("retry-min", "250ms", 1, "initial backoff after an error; it doubles with every further error",
 			&c.RetryMin),
 		setting.Interval("retry-max", "30s", 1, "maximum backoff after an error",

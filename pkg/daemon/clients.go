@@ -13,6 +13,7 @@ import (
 	"github.com/netloom/netloom/pkg/controller/sdwan"
 	"github.com/netloom/netloom/pkg/manifest"
 	"github.com/netloom/netloom/pkg/source"
+	"github.com/netloom/netloom/pkg/source/confirm"
 	"github.com/netloom/netloom/pkg/source/kube"
 )
 
@@ -24,7 +25,8 @@ type clients struct {
 	config    *rest.Config
 	core      kubernetes.Interface
 	source    *kube.Source
-	endEvents func() // ends the recorder of the SD-WAN controller; nil if there is none
+	wentBack  func(why string) // called when the API went back to an older state
+	endEvents func()           // ends the recorder of the SD-WAN controller; nil if there is none
 }
 
 // close ends what the clients have started.
@@ -67,7 +69,9 @@ func newSource(opts *Options, log logrus.FieldLogger) (source.Source, *clients, 
 	if err != nil {
 		return nil, nil, fmt.Errorf("connect to Kubernetes: %w", err)
 	}
-	read := kube.Options{Options: opts.Read, Server: config.Host, ClusterPolicies: custom}
+	read := kube.Options{Options: opts.Read, Server: config.Host, ClusterPolicies: custom, Confirm: confirm.Options{
+		Interval: opts.ConfirmInterval, WentBack: func(why string) { c.wentBack(why) },
+	}}
 	if opts.SDWAN.Enabled {
 		if err := c.connect(&opts.SDWAN); err != nil {
 			return nil, nil, err

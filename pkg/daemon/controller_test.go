@@ -125,3 +125,22 @@ func TestAControllerIsRepairedAndARestartWritesNothing(t *testing.T) {
 	r.await("the target to be in sync", r.ready)
 	r.stop()
 }
+
+// TestAControllerThatDiesIsOutOfSync kills the only server of a controller that is in sync, while nothing has to be written to it.
+func TestAControllerThatDiesIsOutOfSync(t *testing.T) {
+	s := simulator.New(simulator.Options{})
+	url, err := s.Start(t.Context(), "127.0.0.1:0")
+	require.NoError(t, err)
+	addPod(t, s, "web-0", "10.0.0.1")
+	r := start(t, daemon.Options{
+		Source: shopWithPolicy(), Reconcile: reconcile.Options{MaxDeleteFraction: 1, MaxInterval: time.Hour},
+		Target: builtin.Settings{Owner: "netloom", Tungsten: tungsten.Settings{Servers: []string{url}, ClusterName: "k8s"}},
+	})
+	r.await("the target to be in sync", func() bool { return r.ready() && tagged(s, "netloom") == 1 })
+	r.await("the stream to be heard", func() bool {
+		return r.metric(`netloom_view_confirmed_timestamp_seconds{cluster="",resource="target tungsten"}`) > 0
+	})
+	require.InDelta(t, 1, r.metric("netloom_target_up"), 0)
+	s.Close()
+	r.await("the target to be out of sync", func() bool { return r.metric("netloom_target_up") == 0 })
+}

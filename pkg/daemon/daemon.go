@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/sirupsen/logrus"
 	"golang.org/x/sync/errgroup"
@@ -50,6 +51,8 @@ type Daemon struct {
 	clients  *clients           // nil if nothing is read from a Kubernetes API
 	webhook  *admission         // nil if no admission reviews are answered
 	policies *policy.Controller // nil if policies are not reported on
+	prover   source.Prover      // confirms what the source holds; nil if it cannot
+	started  time.Time          // when the daemon was made
 	unlisted func(string) bool  // reports whether a kind has not been listed since the start; nil if all are
 	door     *serving.Door      // accepts requests
 	election *election.Election // nil if this is the only instance that writes
@@ -72,19 +75,20 @@ func New(opts Options, log logrus.FieldLogger) (*Daemon, error) {
 	if _, err := resources.ParseServiceRules(opts.SDWAN.ServiceRules); err != nil {
 		return nil, fmt.Errorf("service rules %w", err)
 	}
-	source, clients, err := newSource(&opts, log)
+	read, clients, err := newSource(&opts, log)
 	if err != nil {
 		return nil, err
 	}
 	var unlisted func(string) bool
-	if lister, ok := source.(interface{ Unlisted(kind string) bool }); ok {
+	if lister, ok := read.(interface{ Unlisted(kind string) bool }); ok {
 		unlisted = lister.Unlisted
 	}
-	source = retention.NewSource(source, retention.Options{
+	prover, _ := read.(source.Prover)
+	read = retention.NewSource(read, retention.Options{
 		Fraction: opts.Reconcile.MaxDeleteFraction, Least: cmp.Or(opts.Reconcile.MinDeleteGuard, reconcile.DefaultMinDeleteGuard),
 	})
-	d := &Daemon{opts: opts, log: log, source: source, clients: clients, metrics: metrics.New(), unlisted: unlisted}
-	d.pipeline = pipeline.New(source, opts.translation(), log)
+	d := &Daemon{opts: opts, log: log, source: read, clients: clients, metrics: metrics.New(), prover: prover, started: time.Now(), unlisted: unlisted}
+	d.pipeline = pipeline.New(read, opts.translation(), log)
 	if d.peers, err = newPeers(&opts, log); err != nil {
 		return nil, err
 	}
@@ -99,6 +103,10 @@ func New(opts Options, log logrus.FieldLogger) (*Daemon, error) {
 	d.pipeline.KeptInTargets(d.keptInTargets)
 	d.pipeline.OnPublish(d.publish)
 	d.metrics.Unenforced(d.unenforced)
+	d.metrics.Views(d.confirmations)
+	if clients != nil {
+		clients.wentBack = d.wentBack
+	}
 	d.metrics.Kept(func() map[string]int { return d.kept().ByKind() })
 	if d.door, err = serving.New(opts.Serving, clients.rest(), d.metrics.Judged, log); err != nil {
 		return nil, err

@@ -65,7 +65,8 @@ func (d *Daemon) reportKept() {
 	if now.Digest == "" {
 		d.log.WithField("before", was.Counts()).Info("missing objects are no longer kept in force")
 	} else {
-		log.Warn("objects are missing from the source and kept in force until they are back or their removal is approved")
+		log.Warnf("objects are missing from the source although nobody was seen to delete them; they stay in force until they are back: "+
+			"netloom approve lists them, netloom approve %s removes them", now.Digest)
 	}
 	remembered := func(k retention.KeptObject) bool { return k.Target == "" }
 	d.policies.Kept(now.Objects)

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"net/http"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -30,7 +31,9 @@ type Options struct {
 	As          string                // user to act as; "" is that of the context
 	AsGroups    []string              // and its groups
 	Read        source.Options        // which kinds are read
-	MaxManifest int64                 // bytes of a file of manifests; 0 is manifest.DefaultMaxFile
+	// ConfirmInterval is the time between two comparisons of what is held of a kind with what the API has; zero is confirm.DefaultInterval.
+	ConfirmInterval time.Duration
+	MaxManifest     int64 // bytes of a file of manifests; 0 is manifest.DefaultMaxFile
 
 	Cluster  string          // name of the cluster; "" means the only one
 	Peers    Peers           // other clusters

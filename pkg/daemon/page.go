@@ -17,6 +17,7 @@ import (
 	"github.com/netloom/netloom/pkg/ovsdb"
 	"github.com/netloom/netloom/pkg/query"
 	"github.com/netloom/netloom/pkg/serving"
+	"github.com/netloom/netloom/pkg/webui"
 	"github.com/netloom/netloom/pkg/webui/live"
 )
 
@@ -97,6 +98,16 @@ func (s pageState) Targets() []live.Target {
 			one.Status.Err = err
 		}
 		out = append(out, one)
+	}
+	return out
+}
+
+// Views lists what the daemon sees.
+func (s pageState) Views() []webui.View {
+	out := []webui.View{}
+	now := time.Now()
+	for _, v := range s.views() {
+		out = append(out, webui.View{Name: v.name(), Confirmed: v.Confirmed, Late: v.IsLate(now, s.started), Fault: v.Fault})
 	}
 	return out
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/netloom/netloom/pkg/peers"
 	"github.com/netloom/netloom/pkg/peers/upstreams"
 	"github.com/netloom/netloom/pkg/source"
+	"github.com/netloom/netloom/pkg/source/confirm"
 	"github.com/netloom/netloom/pkg/source/kube"
 	"github.com/netloom/netloom/translator/field"
 )
@@ -118,5 +119,5 @@ func newPeer(opts *Options, p *Peer, log logrus.FieldLogger) (source.Source, err
 	if err != nil {
 		return nil, fmt.Errorf("connect to Kubernetes: %w", err)
 	}
-	return kube.New(client, kube.Options{Options: read, Server: config.Host}, log), nil
+	return kube.New(client, kube.Options{Options: read, Server: config.Host, Confirm: confirm.Options{Interval: opts.ConfirmInterval}}, log), nil
 }

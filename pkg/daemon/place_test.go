@@ -242,3 +242,12 @@ spec:
   - from: [{podSelector: {matchLabels: {app: web}}}]
     ports: [{port: 5432}]
 `
+
+// isWell reports whether readiness says that nothing is wrong.
+func isWell(text string) bool { return withoutConfirmed(text) == "ok\n" }
+
+// withoutConfirmed is readiness without the line that says when each view was last confirmed.
+func withoutConfirmed(text string) string {
+	before, _, _ := strings.Cut(text, "confirmed: ")
+	return before
+}

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/tools/record"
 
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/election"
@@ -23,6 +25,20 @@ func (d *Daemon) elect() error {
 	}
 	d.election = election.New(opts, d.term, d.metrics, d.log)
 	return nil
+}
+
+// wentBack makes an Event of the Lease that the API went back to an older state, if this instance leads and makes Events.
+func (d *Daemon) wentBack(why string) {
+	if d.election == nil || !d.election.Leading() {
+		return
+	}
+	for _, events := range []record.EventRecorder{d.opts.Feedback.Recorder, d.opts.SDWAN.Events} {
+		if events != nil {
+			events.Event(d.election.Lease(), corev1.EventTypeWarning, "APIWentBack",
+				why+": all objects are read again, and policies that it no longer has stay in force until netloom approve removes them")
+			return
+		}
+	}
 }
 
 // write does everything that writes while this instance leads, or always if there is no election.

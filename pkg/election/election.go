@@ -9,6 +9,8 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/sirupsen/logrus"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/leaderelection"
@@ -56,6 +58,13 @@ func New(opts Options, term Term, m *metrics.Metrics, log logrus.FieldLogger) *E
 	}, e.heldBy, e.leaseFailed)
 	m.Leading(false)
 	return e
+}
+
+// Lease is the Lease that instances compete for.
+func (e *Election) Lease() *corev1.ObjectReference {
+	return &corev1.ObjectReference{
+		APIVersion: coordinationv1.SchemeGroupVersion.String(), Kind: "Lease", Namespace: e.opts.Namespace, Name: e.opts.Name,
+	}
 }
 
 // Run takes part in the election until ctx ends, and runs a term whenever this instance leads.

@@ -22,6 +22,7 @@ func TestTheManualListsEveryMetric(t *testing.T) {
 	m.Target("ovn")
 	m.Kept(func() map[string]int { return nil })
 	m.Peers(func() []metrics.PeerCluster { return []metrics.PeerCluster{{Name: "b"}} })
+	m.Views(func() []metrics.View { return []metrics.View{{Resource: "pods", Renewals: map[string]int{"back": 1}}} })
 	m.Event("Pod")
 	for rev := intent.Revision(1); rev < 3; rev++ {
 		m.Published(metrics.Snapshot{Revision: rev, Unavailable: []string{"Service"}})

@@ -38,6 +38,10 @@ func (s *source) Newest() (webui.State, bool) { return s.state, s.state.Number >
 
 func (s *source) Targets() []webui.Target { return append([]webui.Target(nil), s.targets...) }
 
+func (s *source) Views() []webui.View {
+	return []webui.View{{Name: "networkpolicies", Confirmed: moment}, {Name: "pods", Late: true, Fault: "no answer"}}
+}
+
 func (s *source) Rows(_ context.Context, kind, namespace, name string) []webui.TargetRows {
 	if kind+"/"+namespace+"/"+name == "NetworkPolicy/shop/db" {
 		return s.rows

@@ -30,6 +30,7 @@ func TestAnswers(t *testing.T) {
 		{"unknown-policy", "policies/shop/missing", http.StatusNotFound},
 		{"rows", "policies/shop/db/rows", http.StatusOK},
 		{"targets", "targets", http.StatusOK},
+		{"views", "views", http.StatusOK},
 		{"why", "why?from=tools/shell&to=shop/db-0&port=http/80", http.StatusBadRequest},
 		{"why-denied", "why?from=tools/shell&to=shop/db-0&port=tcp/5432", http.StatusOK},
 		{"why-of-a-service", "why?from=shop/web-*&to=svc/shop/db", http.StatusOK},

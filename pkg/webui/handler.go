@@ -59,6 +59,9 @@ func New(opts Options) *Handler {
 	h.mux.HandleFunc("/api/v1/cluster-policies/{kind}/{name}/rows", h.rowsOf(""))
 	h.mux.HandleFunc("/api/v1/services/{namespace}/{name}/rows", h.rowsOf(object.KindService))
 	h.mux.HandleFunc("/api/v1/targets", h.targets)
+	h.mux.HandleFunc("/api/v1/views", func(w http.ResponseWriter, r *http.Request) {
+		send(w, r, http.StatusOK, map[string]any{"views": h.opts.Source.Views()})
+	})
 	h.mux.HandleFunc("/api/v1/flows", h.flows)
 	h.mux.HandleFunc(pathWhatIf, h.whatIf)
 	h.mux.HandleFunc("/api/v1/events", h.events)

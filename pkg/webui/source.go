@@ -17,6 +17,8 @@ type Source interface {
 	Newest() (State, bool)
 	// Targets lists the state of each target, always in the same order.
 	Targets() []Target
+	// Views lists what netloom sees, and how current that is known to be, always in the same order.
+	Views() []View
 	// Rows reads from every target the rows of an object: kind such as NetworkPolicy, namespace and name. Faults are
 	// reported in the result.
 	Rows(ctx context.Context, kind, namespace, name string) []TargetRows
@@ -64,6 +66,14 @@ func (s *State) policies() []runtime.Object {
 		}
 	}
 	return out
+}
+
+// View is something that netloom sees: the objects of a kind, those of another cluster, a directory or a target.
+type View struct {
+	Name      string    `json:"name"`
+	Confirmed time.Time `json:"confirmed,omitzero"` // when it was last found to be current; zero is not since the start
+	Late      bool      `json:"late,omitempty"`     // it is not known to be current
+	Fault     string    `json:"fault,omitempty"`    // why it could not be confirmed the last time
 }
 
 // Target is the state of a target.

@@ -44,6 +44,7 @@ func (c *cluster) Object(ref object.Ref) (runtime.Object, bool) {
 	return o, ok
 }
 func (c *cluster) Targets() []live.Target { return nil }
+func (c *cluster) Views() []webui.View    { return nil }
 func (c *cluster) ReadRows(context.Context, string, object.Ref) ([]backends.Row, error) {
 	return nil, nil
 }

@@ -32,6 +32,8 @@ type State interface {
 	Object(ref object.Ref) (runtime.Object, bool)
 	// Targets lists the targets as they are now.
 	Targets() []Target
+	// Views lists what netloom sees, and how current that is known to be.
+	Views() []webui.View
 	// ReadRows reads the rows of an object from a target, over a separate connection.
 	ReadRows(ctx context.Context, target string, of object.Ref) ([]backends.Row, error)
 }
@@ -87,6 +89,9 @@ func (p *Page) Handler() http.Handler {
 
 // Follow reads the ACL logs until ctx ends.
 func (p *Page) Follow(ctx context.Context, log logrus.FieldLogger) { p.flows.run(ctx, log) }
+
+// Views lists what netloom sees, and how current that is known to be.
+func (p *Page) Views() []webui.View { return p.state.Views() }
 
 // Flows returns what the ACL logs say.
 func (p *Page) Flows() webui.FlowLog { return p.flows.report() }

@@ -1,7 +1,7 @@
 // The first view: whether the targets are in sync, what they protect, and what nothing protects.
 
 import { get } from './api.js';
-import { count, fault, h, href, replace, table } from './dom.js';
+import { count, fault, h, href, replace, table, when } from './dom.js';
 import { badge } from './targets.js';
 
 export function overview(root) {
@@ -11,12 +11,13 @@ export function overview(root) {
     title: 'Overview',
     failed: (error) => replace(out, fault(error)),
     refresh: async () => {
-      const [o, { targets }] = await Promise.all([get('overview'), get('targets')]);
+      const [o, { targets }, { views }] = await Promise.all([get('overview'), get('targets'), get('views')]);
       replace(out,
         o.unknown?.map((text) => h('p', { class: 'fault', role: 'note' }, text)),
         h('h2', {}, 'Targets'), health(targets),
         h('h2', {}, 'Isolation'), isolation(o),
-        h('h2', {}, 'Problems'), problems(o));
+        h('h2', {}, 'Problems'), problems(o),
+        views?.length > 0 && [h('h2', {}, 'Confirmed'), confirmed(views)]);
     },
   };
 }
@@ -46,6 +47,14 @@ function isolation(o) {
 function share(n, all) {
   if (n === all) return 'all';
   return h('span', { class: 'verdict mixed' }, n ? `◐ ${n} of ${all}` : '◐ none');
+}
+
+// confirmed lists what netloom sees, with when it last found that it holds what there is: first what it does not know to be current.
+function confirmed(views) {
+  const late = views.filter((v) => v.late);
+  return table('Confirmed', ['What', 'Last compared with what there is'], [...late, ...views.filter((v) => !v.late)].map((v) => [
+    v.name, [v.late && h('span', { class: 'verdict deny' }, '✗ not known to be current '), v.confirmed ? when(v.confirmed) : 'not since the start',
+      v.fault && h('p', { class: 'fault' }, v.fault)]]));
 }
 
 function problems(o) {
