@@ -11,7 +11,7 @@ import (
 func TestTheOverviewComesFirst(t *testing.T) {
 	p := openTab(t, startDemo(t))
 	p.do(chromedp.Evaluate(`location.hash = ''`, nil))
-	p.await(`document.querySelector('#title').textContent === 'Overview' && document.querySelectorAll('main table').length === 2`)
+	p.await(`document.querySelector('#title').textContent === 'Overview' && document.querySelectorAll('main table').length === 3`)
 	p.await(`document.querySelector('main').textContent.includes('in sync')`)
 	p.shot("overview")
 	page := p.text("main")
@@ -19,6 +19,7 @@ func TestTheOverviewComesFirst(t *testing.T) {
 	require.Equal(t, "kube-system", eval[string](p, `document.querySelectorAll('main table')[1].querySelector('tbody th').textContent`), "what nothing protects comes first")
 	require.Empty(t, eval[string](p, `[...document.querySelectorAll('main .verdict')].filter((e) => e.textContent.includes('none') && e.classList.contains('allow')).map((e) => e.textContent).join()`))
 	require.Contains(t, p.text("#glance"), "1 target in sync")
+	require.Equal(t, "manifests", eval[string](p, `document.querySelectorAll('main table')[2].querySelector('tbody th').textContent`), "what was confirmed")
 }
 
 func TestTheMatrixCountsSortsAndOmits(t *testing.T) {
@@ -53,6 +54,6 @@ func TestAPhoneShowsEveryView(t *testing.T) {
 		require.LessOrEqual(t, eval[int](p, `document.documentElement.scrollWidth`), 390, "%s is not wider than the screen", view)
 	}
 	p.do(chromedp.Evaluate(`location.hash = '#/overview'`, nil))
-	p.await(`document.querySelectorAll('main table').length === 2`)
+	p.await(`document.querySelectorAll('main table').length === 3`)
 	p.shot("phone")
 }

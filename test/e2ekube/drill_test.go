@@ -38,7 +38,7 @@ type drill struct {
 // of its own. Times are printed, beside the API server's own delivery of the same object.
 func TestDrillCluster(t *testing.T) {
 	t.Parallel()
-	d := newDrill(t)
+	d := newDrill(t, "")
 	d.policyRightsLost()
 	d.podRightsLost()
 	d.emptyRelist()
@@ -46,7 +46,8 @@ func TestDrillCluster(t *testing.T) {
 	d.halfDeleted()
 }
 
-func newDrill(t *testing.T) *drill {
+// newDrill brings up the cluster of a drill with netloom in it, with further settings and components.
+func newDrill(t *testing.T, settings string, components ...string) *drill {
 	t.Helper()
 	d := &drill{world: &world{t: t, kube: startKube(t)}, times: newStopwatch()}
 	d.load = newLoad(t, d.kube, drillCluster())
@@ -55,7 +56,7 @@ func newDrill(t *testing.T) *drill {
 	d.load.namespaces(t)
 	d.load.create(t, d.times)
 	d.line = d.kube.NewLine()
-	d.kube.ApplyObjects(central(t)(fmt.Sprintf("ovn-nb: [%q]\n%s", address, drillSettings)))
+	d.kube.ApplyObjects(central(t, components...)(fmt.Sprintf("ovn-nb: [%q]\n%s%s", address, drillSettings, settings)))
 	d.run()
 	w.protect(0, teams)
 	w.await("every isolated pod is closed", d.netloom.Running)

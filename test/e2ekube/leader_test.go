@@ -42,7 +42,7 @@ func newReplicas(t *testing.T, settings string) *replicas {
 	for _, p := range r.pods[1:] {
 		answer, err := p.Get("/readyz")
 		require.NoError(t, err)
-		require.Regexp(t, `^ok\nstandby: netloom-0_\w+ leads\n$`, answer)
+		require.Regexp(t, `^ok\nstandby: netloom-0_\w+ leads\n(confirmed: .*\n)?$`, answer)
 	}
 	t.Cleanup(func() { requireNothingForbidden(t, r.kube) })
 	return r
@@ -126,7 +126,7 @@ func TestLeaderIsKilled(t *testing.T) {
 	r.pods[0].AwaitReady()
 	answer, err := r.pods[0].Get("/readyz")
 	require.NoError(t, err)
-	require.Regexp(t, `^ok\nstandby: netloom-1_\w+ leads\n$`, answer)
+	require.Regexp(t, `^ok\nstandby: netloom-1_\w+ leads\n(confirmed: .*\n)?$`, answer)
 	r.kube.Apply(webReaches("5432"))
 	r.converge()
 	r.requireOneWriter(2)

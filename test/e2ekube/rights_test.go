@@ -271,6 +271,7 @@ func (w *world) awaitReadiness(want string) {
 		if err != nil {
 			answer = err.Error()
 		}
+		answer, _, _ = strings.Cut(answer, "confirmed: ")
 		return answer == want || want != "ok\n" && strings.Contains(answer, want)
 	}, "/readyz says %q", want)
 }

@@ -108,8 +108,13 @@ func (l *Lab) KillAPI() { l.api.Kill() }
 // PauseAPI makes the API server accept connections and answer nothing until resume is called.
 func (l *Lab) PauseAPI() (resume func()) {
 	l.tb.Helper()
-	l.signal(l.api, syscall.SIGSTOP)
-	return func() { l.signal(l.api, syscall.SIGCONT) }
+	return l.pause(l.api)
+}
+
+func (l *Lab) pause(p *ovnlab.Process) (resume func()) {
+	l.tb.Helper()
+	l.signal(p, syscall.SIGSTOP)
+	return func() { l.signal(p, syscall.SIGCONT) }
 }
 
 func (l *Lab) signal(p *ovnlab.Process, sig os.Signal) {

@@ -7,18 +7,18 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"strconv"
 	"sync"
 	"time"
 )
 
 // Line is a connection to the API server that can be cut, frozen and slowed. A pod uses it by its environment, see Env.
 type Line struct {
-	lab      *Lab
-	listener net.Listener
-	running  sync.WaitGroup
+	lab     *Lab
+	address string
+	running sync.WaitGroup
 
 	mu       sync.Mutex
+	listener net.Listener // nil while calls are refused
 	rate     int // bytes per second from the API server, on each connection; 0 is unlimited
 	cut      bool
 	accepted int
@@ -38,11 +38,10 @@ func (l *Lab) NewLine() *Line {
 	if err != nil {
 		l.tb.Fatalf("line to the API server: %v", err)
 	}
-	w := &Line{lab: l, listener: listener, open: map[*call]struct{}{}}
-	w.running.Go(w.serve)
+	w := &Line{lab: l, address: listener.Addr().String(), listener: listener, open: map[*call]struct{}{}}
+	w.running.Go(func() { w.serve(listener) })
 	l.tb.Cleanup(func() {
-		_ = listener.Close()
-		w.Cut()
+		w.Refuse()
 		w.running.Wait()
 	})
 	return w
@@ -50,7 +49,11 @@ func (l *Lab) NewLine() *Line {
 
 // Env is the environment variable that makes a pod use the line.
 func (w *Line) Env() string {
-	return "KUBERNETES_SERVICE_PORT=" + strconv.Itoa(w.listener.Addr().(*net.TCPAddr).Port)
+	_, port, err := net.SplitHostPort(w.address)
+	if err != nil {
+		w.lab.tb.Fatal(err)
+	}
+	return "KUBERNETES_SERVICE_PORT=" + port
 }
 
 // Cut ends every connection and accepts no more until Mend.
@@ -63,11 +66,31 @@ func (w *Line) Cut() {
 	}
 }
 
-// Mend ends Cut.
+// Refuse ends every connection and refuses others until Mend, as a machine does on which no API server runs.
+func (w *Line) Refuse() {
+	w.mu.Lock()
+	if w.listener != nil {
+		_ = w.listener.Close()
+		w.listener = nil
+	}
+	w.mu.Unlock()
+	w.Cut()
+}
+
+// Mend ends Cut and Refuse.
 func (w *Line) Mend() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.cut = false
+	if w.listener != nil {
+		return
+	}
+	listener, err := new(net.ListenConfig).Listen(context.Background(), "tcp", w.address)
+	if err != nil {
+		w.lab.tb.Fatalf("line to the API server: %v", err)
+	}
+	w.listener = listener
+	w.running.Go(func() { w.serve(listener) })
 }
 
 // Freeze makes the open connections carry nothing any more, without an error on either side, as if a middlebox had lost
@@ -107,9 +130,9 @@ func (w *Line) Frozen() int {
 	return n
 }
 
-func (w *Line) serve() {
+func (w *Line) serve(listener net.Listener) {
 	for {
-		near, err := w.listener.Accept()
+		near, err := listener.Accept()
 		if err != nil {
 			return
 		}

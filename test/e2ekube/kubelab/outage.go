@@ -8,9 +8,11 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 
 	"github.com/netloom/netloom/test/e2e/ovnlab"
 )
@@ -26,6 +28,26 @@ func (l *Lab) StartControlPlane() {
 	l.tb.Helper()
 	l.etcd = l.spawn("etcd", l.etcdFlags()...)
 	l.StartAPI()
+}
+
+// CopyDatabase copies what etcd has now. Restore kills etcd and the API server, puts the copy in place of the database and starts both.
+func (l *Lab) CopyDatabase() (restore func()) {
+	l.tb.Helper()
+	from, to := l.path("etcd"), l.path("etcd-copy")
+	resume := l.pause(l.etcd) // nothing is written meanwhile
+	err := os.CopyFS(to, os.DirFS(from))
+	resume()
+	if err != nil {
+		l.tb.Fatal(err)
+	}
+	return func() {
+		l.tb.Helper()
+		l.KillControlPlane()
+		if err := errors.Join(os.RemoveAll(from), os.CopyFS(from, os.DirFS(to))); err != nil {
+			l.tb.Fatal(err)
+		}
+		l.StartControlPlane()
+	}
 }
 
 // APIServer is the running process.
