@@ -65,8 +65,9 @@ func (d *Daemon) reportKept() {
 	if now.Digest == "" {
 		d.log.WithField("before", was.Counts()).Info("missing objects are no longer kept in force")
 	} else {
-		log.Warnf("objects are missing from the source although nobody was seen to delete them; they stay in force until they are back: "+
-			"netloom approve lists them, netloom approve %s removes them", now.Digest)
+		log.WithField("remove", "netloom approve "+now.Digest).
+			Warn("objects are missing from the source, but were not seen to be deleted: they stay in force until they are back, or until " +
+				"their removal is approved; netloom approve lists them")
 	}
 	remembered := func(k retention.KeptObject) bool { return k.Target == "" }
 	d.policies.Kept(now.Objects)

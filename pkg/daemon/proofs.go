@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -50,8 +49,9 @@ func (d *Daemon) unconfirmed() []string {
 	var lines []string
 	now := time.Now()
 	for _, v := range d.views() {
+		v.Resource = v.name()
 		if text := v.Degraded(now, d.started); text != "" {
-			lines = append(lines, strings.Replace(text, v.Resource, v.name(), 1))
+			lines = append(lines, text)
 		}
 	}
 	return lines
@@ -113,11 +113,5 @@ func (d *Daemon) confirmations() []metrics.View {
 		}
 		out = append(out, one)
 	}
-	slices.SortFunc(out, func(a, b metrics.View) int {
-		if a.Cluster != b.Cluster {
-			return strings.Compare(a.Cluster, b.Cluster)
-		}
-		return strings.Compare(a.Resource, b.Resource)
-	})
 	return out
 }

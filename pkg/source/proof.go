@@ -17,7 +17,7 @@ type Proof struct {
 	Confirmed time.Time            // when the source last found that it holds what there is; zero is not since the start
 	Late      time.Duration        // a confirmation that is older is late; zero is never
 	Fault     string               // why the last comparison found out nothing; "" if it did
-	Renewals  map[RenewalCause]int // how often all objects were read anew
+	Renewals  map[RenewalCause]int // how often the source started over, by cause
 }
 
 // RenewalCause is why a source did not trust what it held.

@@ -51,8 +51,8 @@ const (
 	Missing Departure = iota
 	// Deleted is one whose deletion was seen: a DELETE event of the API, or the deletion of what it was derived from.
 	Deleted
-	// Lost is one that nobody deleted: the API went back to a state before the object was created, or the volume that it was read
-	// from is not mounted.
+	// Lost is one that was not deleted: the API server went back to a state in which it did not exist yet, or the volume that it
+	// was read from is no longer mounted.
 	Lost
 	// Implied is a namespace that nothing declared: it existed because objects in it did, and goes with the last of them.
 	Implied
