@@ -190,6 +190,12 @@ e2e-kube: $(KUBEAPI) ## Run the manifests of deploy/ on a real API server and a 
 	$(GO) test -C test/e2ekube -count=1 ./deployment ./nbwatch
 	$(GO) test -C test/e2ekube -tags e2e -count=1 -timeout 20m -parallel 3 . -kubeapi $(CURDIR)/$(KUBEAPI)
 
+.PHONY: drills
+drills: $(KUBEAPI) ## Attack netloom on a real API server and a real database, and print a table of what happened (root, OVN installed)
+	@$(GO) test -C test/e2ekube -tags e2e -count=1 -timeout 60m -v -run '^TestDrill' . -kubeapi $(CURDIR)/$(KUBEAPI) -drills >.cache/drills.log || \
+		{ tail -n 100 .cache/drills.log; exit 1; }
+	@printf '| attack | open | what the operator saw |\n| --- | --- | --- |\n'; sed -n 's/.*drill: //p' .cache/drills.log
+
 .PHONY: cluster
 cluster: $(KUBEAPI) build ## Run an API server, OVN, netloom and the examples until Ctrl-C (root, OVN installed)
 	@$(GO) build -C test/e2ekube -tags e2e -o $(CURDIR)/.cache/cluster ./cluster

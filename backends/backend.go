@@ -28,11 +28,3 @@ type Backend interface {
 type Waker interface {
 	Wake() <-chan struct{}
 }
-
-// Watcher is a backend that notices at once when someone else changes what it owns. Its Waker wakes the loop then.
-type Watcher interface {
-	// ChangedByOthers reports whether someone else may have changed, inserted or deleted what the backend owns since the
-	// last plan from read-back began. It does not query the target. Like the methods of Backend it is called by one
-	// goroutine at a time with them.
-	ChangedByOthers() bool
-}

@@ -5,7 +5,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/test/await"
 	"github.com/netloom/netloom/test/seeds"
 )
 
@@ -103,6 +105,9 @@ func (c *contract) drift(t *testing.T) {
 			require.NoError(t, l.backend.Apply(t.Context(), p))
 			require.Equal(t, whole, target.Dump(t), "%s: not repaired", harm.What)
 			require.True(t, target.ForeignIntact(t), "%s: foreign rows were touched", harm.What)
+			l.repair(t, target, n)
+			require.Equal(t, whole, target.Dump(t), "%s: not repaired by itself", harm.What)
+			require.Empty(t, opsText(l.planSince(t, snap, 0)), "%s: not repaired by itself", harm.What)
 		}
 		judge(t, target, snap, l.skips, c.probes(s))
 	})
@@ -110,6 +115,29 @@ func (c *contract) drift(t *testing.T) {
 	if !seeds.Given() { // another history may end with nothing to damage
 		require.Greater(t, len(found), kinds*3/4, "of %d kinds of damage only these changed something: %v", kinds, found)
 	}
+}
+
+// repair does the n-th harm again and repairs only that, if the backend notices it.
+func (l *loop) repair(t *testing.T, target Target, n int) {
+	w, ok := l.backend.(backends.Watcher)
+	if !ok {
+		return
+	}
+	require.False(t, w.ChangedByOthers())
+	require.Nil(t, w.Foreign())
+	harm, _ := target.Damage(t, "a", n)
+	await.True(t, w.ChangedByOthers, "%s: not noticed", harm.What)
+	f := w.Foreign()
+	require.False(t, f.Unknown, "%s", harm.What)
+	require.NotEmpty(t, f.Objects, "%s", harm.What)
+	p, err := w.Repair(t.Context())
+	require.NoError(t, err)
+	require.False(t, p.Resync, "%s", harm.What)
+	for i := range p.Ops {
+		require.Contains(t, harm.Names, p.Ops[i].Name, "%s: the repair touches what was whole", harm.What)
+	}
+	require.NoError(t, l.backend.Apply(t.Context(), p))
+	await.True(t, func() bool { return !w.ChangedByOthers() }, "%s: the repair is taken for a change by others", harm.What)
 }
 
 func (c *contract) faults(t *testing.T) { c.failing(t, Target.FailAt) }

@@ -132,9 +132,6 @@ func (b *Backend) Coverage() (backends.Coverage, bool) {
 // publish makes c the coverage that Coverage returns.
 func (b *Backend) publish(c backends.Coverage) { b.published.Store(&c) }
 
-// ChangedByOthers implements backends.Watcher.
-func (b *Backend) ChangedByOthers() bool { return b.watch.check(b.model) }
-
 // HasPort implements backends.PortFinder.
 func (b *Backend) HasPort(name string) bool {
 	_, ok := b.client.Port(name)

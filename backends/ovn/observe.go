@@ -28,8 +28,8 @@ func (d *database) readOwned(ctx context.Context, want nb.Rows, adopt bool) (nb.
 	return have, err
 }
 
-// missing reports whether a wanted row was not read back.
-func missing(want, have nb.Rows) bool {
+// missing reports whether have lacks a row of want.
+func missing[T any](want map[string]T, have nb.Rows) bool {
 	for uuid := range want {
 		if have[uuid] == nil {
 			return true
@@ -76,17 +76,36 @@ func (d *database) each(ctx context.Context, where []libovsdb.Condition, tables 
 		if !d.schema.Has(table) {
 			continue
 		}
-		columns := []string{"_uuid"}
-		for c := range nb.ColumnsOf(table) {
-			if d.schema.HasColumn(table, c) {
-				columns = append(columns, c)
-			}
-		}
-		slices.Sort(columns)
-		err := d.client.SelectEach(ctx, table, where, columns, func(native libovsdb.Row) { do(nb.Decode(table, native)) })
+		err := d.client.SelectEach(ctx, table, where, d.columns(table), func(native libovsdb.Row) { do(nb.Decode(table, native)) })
 		if err != nil {
 			return fmt.Errorf("read %s: %w", table, err)
 		}
 	}
 	return nil
+}
+
+// columns lists the columns of a table that we use and the schema has.
+func (d *database) columns(table string) []string {
+	columns := []string{"_uuid"}
+	for c := range nb.ColumnsOf(table) {
+		if d.schema.HasColumn(table, c) {
+			columns = append(columns, c)
+		}
+	}
+	slices.Sort(columns)
+	return columns
+}
+
+// readRows reads single rows at one moment, given by UUID and table. Those that do not exist are left out.
+func (d *database) readRows(ctx context.Context, tables map[string]string) (nb.Rows, error) {
+	refs := make([]ovsdb.RowRef, 0, len(tables))
+	for uuid, table := range tables {
+		refs = append(refs, ovsdb.RowRef{Table: table, UUID: uuid, Columns: d.columns(table)})
+	}
+	out := nb.Rows{}
+	err := d.client.SelectRows(ctx, refs, func(table string, native libovsdb.Row) { out.Put(nb.Decode(table, native)) })
+	if err != nil {
+		return nil, fmt.Errorf("read rows: %w", err)
+	}
+	return out, nil
 }

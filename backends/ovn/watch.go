@@ -19,9 +19,20 @@ type watch struct {
 	names  nb.Namer
 	log    logrus.FieldLogger
 
-	on      bool   // changes are recorded
-	changed bool   // our rows were changed by others since the last read-back began
-	warned  uint64 // the epoch for which the log says that changes cannot be watched
+	on      bool                // changes are recorded
+	unknown bool                // others changed more of our rows than touched has
+	touched map[string]*touched // rows that others changed and no applied plan has repaired, by UUID
+	warned  uint64              // the epoch for which the log says that changes cannot be watched
+}
+
+// maxTouched is how many changed rows are repaired by themselves; more are read back with all others.
+const maxTouched = 1000
+
+// touched is a row that others changed.
+type touched struct {
+	table   string
+	gone    bool // it was deleted or lost its mark
+	columns map[string]bool
 }
 
 // watches lists the rows whose changes are recorded: those with our mark and, as they cannot carry it, all load balancer
@@ -48,7 +59,7 @@ func columnNamesOf(table string) []string { return slices.Sorted(maps.Keys(nb.Co
 // begin starts recording changes to our rows, and drops those recorded so far: a read-back follows.
 func (w *watch) begin(ctx context.Context) error {
 	err := w.client.WatchRows(ctx, watches(w.names.Owner))
-	w.on, w.changed = err == nil, false
+	w.on, w.unknown, w.touched = err == nil, false, nil
 	if !errors.Is(err, ovsdb.ErrNoConditions) {
 		return err
 	}
@@ -64,7 +75,7 @@ func (w *watch) check(m *model) bool {
 	if w.on {
 		w.judge(m, nil, w.reported(nil, &reports{}))
 	}
-	return w.changed
+	return w.unknown || len(w.touched) > 0
 }
 
 // reported adds the changes recorded since the last call to those that were reported with earlier transactions of a plan.
@@ -74,11 +85,11 @@ func (w *watch) reported(ops []*nb.Op, all *reports) *reports {
 	return all
 }
 
-// judge compares the reported changes with what applied ops ought to have changed. It returns the expectations that were not
-// fully met.
+// judge compares the reported changes with what applied ops ought to have changed, and notes the rows that others changed. It
+// returns the expectations that were not fully met.
 func (w *watch) judge(m *model, expected expectations, all *reports) []*expectation {
 	if all.incomplete {
-		w.suspect("", "")
+		w.lose()
 		return nil
 	}
 	for i := range all.others {
@@ -87,18 +98,17 @@ func (w *watch) judge(m *model, expected expectations, all *reports) []*expectat
 		if e == nil && !m.concerns(change) || e != nil && e.explains(m.ownsReferent, change) {
 			continue
 		}
-		w.suspect(change.Table, change.UUID)
-		return nil
+		w.touch(change)
+		delete(expected, change.UUID)
 	}
 	var doubtful []*expectation
-	for uuid, e := range expected {
+	for _, e := range expected {
 		switch e.outcome(w.portExists) {
 		case met:
 		case short:
 			doubtful = append(doubtful, e)
 		case other:
-			w.suspect(e.table, uuid)
-			return nil
+			w.suspect(e)
 		}
 	}
 	return doubtful
@@ -119,17 +129,67 @@ func (w *watch) checkApplied(ctx context.Context, m *model, ops []*nb.Op, all *r
 	for _, e := range w.judge(m, expect(w.names, ops, all), all) {
 		rows, err := w.client.Select(ctx, e.table, e.proof(), "_uuid")
 		if err != nil || len(rows) == 0 {
-			w.suspect(e.table, e.uuid)
-			return
+			w.suspect(e)
 		}
 	}
 }
 
-// suspect asks for a read-back. Changes before it begins need not be watched.
-func (w *watch) suspect(table, uuid string) {
+// touch notes a row that others changed.
+func (w *watch) touch(change *ovsdb.RowChange) {
+	t := w.note(change.Table, change.UUID)
+	if t == nil {
+		return
+	}
+	t.gone = t.gone || change.Event == ovsdb.RowDeleted
+	for column := range change.Columns {
+		t.columns[column] = true
+	}
+}
+
+// suspect notes a row that does not have what was written.
+func (w *watch) suspect(e *expectation) {
+	if t := w.note(e.table, e.uuid); t != nil {
+		t.gone = t.gone || e.created // the reports do not tell whether it still exists
+		for column := range e.cells {
+			t.columns[column] = true
+		}
+	}
+}
+
+// note returns the note about a row; nil if there are too many.
+func (w *watch) note(table, uuid string) *touched {
+	if w.unknown {
+		return nil
+	}
+	t := w.touched[uuid]
+	if t == nil {
+		if len(w.touched) == maxTouched {
+			w.lose()
+			return nil
+		}
+		if w.touched == nil {
+			w.touched = map[string]*touched{}
+		}
+		t = &touched{table: table, columns: map[string]bool{}}
+		w.touched[uuid] = t
+		w.log.WithFields(logrus.Fields{"table": table, "row": uuid}).Debug("a row was changed by someone else")
+	}
+	return t
+}
+
+// lose asks for a read-back. Changes before it begins need not be watched.
+func (w *watch) lose() {
 	w.client.IgnoreRows()
-	w.on, w.changed = false, true
-	w.log.WithFields(logrus.Fields{"table": table, "row": uuid}).Info("rows were changed by someone else")
+	w.on, w.unknown, w.touched = false, true, nil
+}
+
+// settle forgets rows whose repair was applied.
+func (w *watch) settle(rows map[string]*touched) {
+	for uuid, t := range rows {
+		if w.touched[uuid] == t {
+			delete(w.touched, uuid)
+		}
+	}
 }
 
 // concerns reports whether an unexpected change concerns us: for rows without a mark, whether the model has them, and for

@@ -101,7 +101,9 @@ func testTampering(t *testing.T, endpoint string) {
 			g.await(t, "the drift counted", func() bool { return g.loop.Status().Drifts > uint64(i) })
 		})
 	}
-	require.Zero(t, g.loop.Status().Failures)
+	status := g.loop.Status()
+	require.Zero(t, status.Failures)
+	require.EqualValues(t, 1, status.FullPlans, "only what was changed is read")
 }
 
 func TestChangesByOthersAreRepairedAtOnce(t *testing.T) {
@@ -167,10 +169,12 @@ func TestAChangeByOthersBetweenOwnOnesIsNoticed(t *testing.T) {
 				return
 			}
 			require.True(t, r.backend.ChangedByOthers())
-			require.True(t, r.backend.ChangedByOthers(), "until everything is read back")
-			p, err := r.backend.Plan(t.Context(), next, 0)
+			require.True(t, r.backend.ChangedByOthers(), "until it is repaired")
+			p, err := r.backend.Repair(t.Context())
 			require.NoError(t, err)
+			require.False(t, p.Resync)
 			require.False(t, p.Empty())
+			require.True(t, r.backend.ChangedByOthers(), "a plan alone repairs nothing")
 			require.NoError(t, r.backend.Apply(t.Context(), p))
 			require.False(t, r.backend.ChangedByOthers())
 			r.requireSettled(t, next)

@@ -11,8 +11,8 @@ import (
 // lateAfter is how old an unenforced change may be before /readyz calls it degraded. Most are enforced within milliseconds.
 const lateAfter = 30 * time.Second
 
-// unenforced returns the age of the oldest change that some target does not have yet, from when the source noticed it; 0 if
-// all targets have everything, or another instance writes to them.
+// unenforced returns the age of the oldest change that some target does not have yet, from when the source noticed it, or of the
+// oldest change of a target by others that is not repaired; 0 if all targets have everything, or another instance writes to them.
 func (d *Daemon) unenforced() time.Duration {
 	if d.election != nil && !d.election.Leading() {
 		return 0
@@ -23,10 +23,29 @@ func (d *Daemon) unenforced() time.Duration {
 		reached = min(reached, s.Revision)
 	}
 	first := d.pipeline.Oldest(reached)
+	for _, t := range d.targets {
+		if s := t.loop.Status(); s.Disturbed != nil && (first.IsZero() || s.Disturbed.Since.Before(first)) {
+			first = s.Disturbed.Since
+		}
+	}
 	if first.IsZero() {
 		return 0
 	}
 	return max(0, time.Since(first))
+}
+
+// disturbed returns a line for /readyz for each target that others changed and that is not repaired.
+func (d *Daemon) disturbed() []string {
+	if d.election != nil && !d.election.Leading() {
+		return nil
+	}
+	var lines []string
+	for _, t := range d.targets {
+		if s := t.loop.Status(); s.Disturbed != nil {
+			lines = append(lines, "degraded: "+t.Name+" is "+s.Disturbed.Error())
+		}
+	}
+	return lines
 }
 
 // late returns a line for /readyz if a change has waited too long.

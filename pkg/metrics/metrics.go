@@ -36,6 +36,7 @@ type Metrics struct {
 	drift     *prometheus.CounterVec
 	readBacks *prometheus.CounterVec
 	up        *prometheus.GaugeVec
+	contested *prometheus.GaugeVec
 	owned     *prometheus.GaugeVec
 	skips     *prometheus.GaugeVec
 	applied   *prometheus.GaugeVec
@@ -84,6 +85,7 @@ func (m *Metrics) makePipeline() {
 	})
 	m.registry.MustRegister(m.translations, m.translation)
 	m.problems = m.gauge("netloom_problems", "Objects or parts of objects that could not be understood and are therefore denied, plus targets that are out of sync.")
+	m.standing.disturbed = map[string]bool{}
 	m.standing.behind, m.standing.set = map[string]bool{}, m.problems.Set
 	m.unavailable = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "netloom_source_unavailable_kinds", Help: "Kinds that cannot be read because a permission or their definition is missing. Always 1.",
@@ -108,11 +110,13 @@ func (m *Metrics) makeTargets() {
 	m.latency = m.histogram("netloom_event_to_commit_seconds",
 		"Time from reading a change from the source until the target is in sync with it.", "target")
 	m.ops = m.counter("netloom_ops_total", "Writes to a target by verb and kind of object.", "target", "verb", "kind")
-	m.failures = m.counter("netloom_target_errors_total", "Failed rounds by phase: plan or apply.",
+	m.failures = m.counter("netloom_target_errors_total", "Failed rounds by phase: plan, apply, or repair of what others changed.",
 		"target", "phase")
 	m.drift = m.counter("netloom_drift_found_total", "Operations that were needed because someone else changed the target.",
 		"target")
 	m.up = m.gaugeVec("netloom_target_up", "1 if the target is in sync with a snapshot as far as netloom knows, otherwise 0.")
+	m.contested = m.gaugeVec("netloom_target_contested",
+		"1 if someone else changes the target faster than netloom repairs it, until that has not happened for 10 s; otherwise 0.")
 	m.owned = m.gaugeVec("netloom_owned_rows", "Rows or sections that netloom owns in the target.")
 	m.skips = m.gaugeVec("netloom_skips", "Intents that the target could not express in the last full plan; they are denied.")
 	m.applied = m.gaugeVec("netloom_target_revision", "Revision of the last snapshot that the target was in sync with.")

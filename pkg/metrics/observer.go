@@ -14,12 +14,13 @@ var _ reconcile.Observer = (*Metrics)(nil)
 // Target creates the metrics of a target, at zero.
 func (m *Metrics) Target(target string) {
 	m.inSync(target, false)
+	m.contested.WithLabelValues(target).Set(0)
 	m.owned.WithLabelValues(target).Set(0)
 	m.drift.WithLabelValues(target).Add(0)
 	for _, why := range backends.ReadBacks() {
 		m.readBacks.WithLabelValues(target, string(why)).Add(0)
 	}
-	for _, phase := range []reconcile.Phase{reconcile.PhasePlan, reconcile.PhaseApply} {
+	for _, phase := range []reconcile.Phase{reconcile.PhasePlan, reconcile.PhaseApply, reconcile.PhaseRepair} {
 		m.failures.WithLabelValues(target, string(phase)).Add(0)
 	}
 }
@@ -51,6 +52,16 @@ func (m *Metrics) Failed(target string, phase reconcile.Phase, _ error) {
 // Drift counts the ops that revert changes by someone else.
 func (m *Metrics) Drift(target string, ops int) {
 	m.drift.WithLabelValues(target).Add(float64(ops))
+}
+
+// Disturbed records that the target is not in sync because of changes by others, or that these are repaired.
+func (m *Metrics) Disturbed(target string, d *reconcile.Disturbance) {
+	m.disturb(target, d != nil)
+	contested := 0.0
+	if d != nil && d.Contested {
+		contested = 1
+	}
+	m.contested.WithLabelValues(target).Set(contested)
 }
 
 // Converged times the changes that the target has reached.

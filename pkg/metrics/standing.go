@@ -8,7 +8,9 @@ type standing struct {
 	mu      sync.Mutex
 	objects int
 	behind  map[string]bool // targets that are out of sync
-	set     func(float64)   // the gauge
+	// disturbed are the targets that others changed, until that is repaired: rounds do not bring them in sync.
+	disturbed map[string]bool
+	set       func(float64) // the gauge
 }
 
 // found sets the number of problems with objects.
@@ -27,7 +29,7 @@ func (m *Metrics) inSync(target string, yes bool) {
 	s := &m.standing
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if yes {
+	if yes && !s.disturbed[target] {
 		m.up.WithLabelValues(target).Set(1)
 		delete(s.behind, target)
 	} else {
@@ -43,6 +45,23 @@ func (m *Metrics) unwatched(target string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	m.up.DeleteLabelValues(target)
+	m.contested.DeleteLabelValues(target)
 	delete(s.behind, target)
+	delete(s.disturbed, target)
 	s.count()
+}
+
+// disturb records that others changed a target, or that this is repaired: the next round in sync ends it.
+func (m *Metrics) disturb(target string, yes bool) {
+	s := &m.standing
+	s.mu.Lock()
+	if yes {
+		s.disturbed[target] = true
+	} else {
+		delete(s.disturbed, target)
+	}
+	s.mu.Unlock()
+	if yes {
+		m.inSync(target, false)
+	}
 }

@@ -137,3 +137,35 @@ func (c *Client) SelectTogether(ctx context.Context, reads []Columns) ([][]ovsdb
 	}
 	return out, nil
 }
+
+// RowRef names one row, and the columns of it that are of interest; none are all.
+type RowRef struct {
+	Table, UUID string
+	Columns     []string
+}
+
+// SelectRows reads single rows at one moment, without a scan of their tables. Each is called with every row that exists, as
+// that of SelectEach is.
+func (c *Client) SelectRows(ctx context.Context, refs []RowRef, each func(table string, row ovsdb.Row)) error {
+	s := c.current()
+	if s == nil {
+		return c.NotConnected()
+	}
+	var ops []ovsdb.Operation
+	var tables []string
+	for _, ref := range refs {
+		if s.schema.Has(ref.Table) {
+			op := s.schema.selecting(ref.Table, ref.Columns)
+			op.Where = ByUUID(ref.UUID)
+			ops, tables = append(ops, op), append(tables, ref.Table)
+		}
+	}
+	if len(ops) == 0 {
+		return nil
+	}
+	_, err := c.transact(ctx, s, ops, selectWeight, func(op int, row ovsdb.Row) { each(tables[op], row) })
+	if err != nil {
+		return fmt.Errorf("select: %w", err)
+	}
+	return nil
+}

@@ -31,7 +31,9 @@ type target struct {
 	closed    bool
 
 	keep     map[string]bool
-	tampered bool // another client changed rows since the last read-back
+	tampered map[string]bool // rows that another client deleted and nothing has repaired
+	blind    bool            // which rows it was is not known
+	repairs  int             // of single rows
 }
 
 type planned struct {
@@ -63,7 +65,7 @@ func (t *target) Plan(ctx context.Context, want *intent.Snapshot, since intent.R
 		return p, nil
 	}
 	if _, ok := want.Since(since); !ok {
-		t.tampered = false
+		t.tampered = nil
 	}
 	wanted := map[string]bool{}
 	for s := range want.Sets() {
@@ -139,14 +141,49 @@ func (t *target) Close() error {
 func (t *target) ChangedByOthers() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.tampered
+	return len(t.tampered) > 0
 }
+
+func (t *target) Foreign() *backends.Foreign {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	f := &backends.Foreign{Unknown: t.blind}
+	for name := range t.tampered {
+		f.Objects = append(f.Objects, backends.ForeignObject{Kind: "row", Name: name})
+	}
+	f.All = len(f.Objects)
+	f.Sort()
+	return f
+}
+
+func (t *target) Repair(ctx context.Context) (*backends.Plan, error) {
+	if err := pause(ctx, t.slow); err != nil {
+		return nil, err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	p := &backends.Plan{Resync: t.blind}
+	if t.blind {
+		return p, nil
+	}
+	t.repairs++
+	for _, name := range slices.Sorted(maps.Keys(t.tampered)) {
+		p.Ops = append(p.Ops, backends.Op{Verb: backends.Create, Kind: "row", Name: name})
+	}
+	t.tampered = nil
+	return p, nil
+}
+
+func (t *target) Writers(context.Context) string { return "ptcp:6641 (2 clients)" }
 
 // tamper deletes a row, and the target notices.
 func (t *target) tamper(name string) {
 	t.mu.Lock()
 	delete(t.rows, name)
-	t.tampered = true
+	if t.tampered == nil {
+		t.tampered = map[string]bool{}
+	}
+	t.tampered[name] = true
 	t.mu.Unlock()
 	t.poke()
 }
@@ -271,4 +308,14 @@ func (d *diary) Planned(_ string, _ *backends.Plan, _ time.Duration) { d.add("pl
 func (d *diary) Applied(_ string, _ *backends.Plan, _ time.Duration) { d.add("applied") }
 func (d *diary) Failed(_ string, phase reconcile.Phase, _ error)     { d.add("failed " + string(phase)) }
 func (d *diary) Drift(string, int)                                   { d.add("drift") }
-func (d *diary) Converged(string, intent.Revision, int)              { d.add("converged") }
+func (d *diary) Disturbed(_ string, of *reconcile.Disturbance) {
+	switch {
+	case of == nil:
+		d.add("calm")
+	case of.Contested:
+		d.add("contested")
+	default:
+		d.add("disturbed")
+	}
+}
+func (d *diary) Converged(string, intent.Revision, int) { d.add("converged") }

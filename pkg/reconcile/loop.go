@@ -24,14 +24,15 @@ type Loop struct {
 	// release and trigger work likewise for Release and the backend's trigger; trigger is nil if it has none.
 	release chan struct{}
 	trigger <-chan struct{}
-	// changedByOthers asks the backend whether someone else changed the target; nil if it cannot report that.
-	changedByOthers func() bool
+	watcher backends.Watcher // nil if the backend does not notice changes by others
 
 	// Only Run's goroutine accesses these.
 	pace    pace
 	reached *intent.Snapshot  // what the next incremental plan starts from; nil reads back
 	stale   backends.ReadBack // why the next plan reads back; "" if the target was in sync with reached at the last write or read
 	judged  bool              // the target's rows of objects that are missing have been checked
+	// disturbance is what others did and nobody has repaired yet, or a contest that may go on; nil if there is neither.
+	disturbance *Disturbance
 
 	mu       sync.Mutex
 	running  bool
@@ -50,10 +51,8 @@ func New(b backends.Backend, latest func() *intent.Snapshot, opts Options) *Loop
 	if w, ok := b.(backends.Waker); ok {
 		l.trigger = w.Wake()
 	}
-	if w, ok := b.(backends.Watcher); ok {
-		l.changedByOthers = w.ChangedByOthers
-	}
-	l.pace = pace{opts: &l.opts, woken: true}
+	l.watcher, _ = b.(backends.Watcher)
+	l.pace = newPace(&l.opts)
 	l.status.Target = opts.Target
 	return l
 }
@@ -98,7 +97,7 @@ func (l *Loop) Run(ctx context.Context) error {
 			break
 		}
 		l.pace.end(m, time.Now())
-		l.pace.changed = m == converged && l.changed()
+		l.pace.changed = l.changed()
 		l.note(func(s *Status) {
 			s.NextRetry = time.Time{}
 			if m == failed || m == unreachable {
@@ -107,13 +106,16 @@ func (l *Loop) Run(ctx context.Context) error {
 		})
 	}
 	l.forget()
-	l.pace = pace{opts: &l.opts, woken: true}
 	return nil
 }
 
 // forget ends a run: the next one does not know what was in force.
 func (l *Loop) forget() {
 	l.reached, l.stale, l.judged = nil, backends.ReadBackStart, false
+	l.pace = newPace(&l.opts)
+	if l.disturbance != nil {
+		l.disturbed(nil)
+	}
 	if keeper, ok := l.backend.(backends.Keeper); ok {
 		l.keep(keeper, nil)
 	}
@@ -158,14 +160,15 @@ func (l *Loop) wait(ctx context.Context) bool {
 			if !open {
 				l.trigger = nil
 			}
+			l.pace.changed = l.pace.last == converged && l.changed()
 		case <-timer:
 		}
 	}
 	return false
 }
 
-// changed reports whether someone else changed the target since it was last read back.
-func (l *Loop) changed() bool { return l.changedByOthers != nil && l.changedByOthers() }
+// changed reports whether someone else changed the target and nothing has repaired that.
+func (l *Loop) changed() bool { return l.watcher != nil && l.watcher.ChangedByOthers() }
 
 // collect consumes the wakes so far: the round that begins handles them.
 func (l *Loop) collect() {

@@ -10,10 +10,11 @@ import (
 // Phase is the step of a round that failed.
 type Phase string
 
-// The two steps of a round.
+// The steps of a round.
 const (
-	PhasePlan  Phase = "plan"
-	PhaseApply Phase = "apply"
+	PhasePlan   Phase = "plan"
+	PhaseApply  Phase = "apply"
+	PhaseRepair Phase = "repair" // of what others changed
 )
 
 // Observer follows the progress of loops. Its methods are called from the goroutine of each loop, must be safe for
@@ -27,8 +28,10 @@ type Observer interface {
 	Failed(target string, phase Phase, err error)
 	// Drift: the target was in sync with this revision before, and needs that many ops to be in sync again.
 	Drift(target string, ops int)
-	// Converged: the target is in sync with the revision and has that many owned rows. Called after every successful
-	// round, whether it wrote or not.
+	// Disturbed: others changed the target, and that is not repaired yet, or goes on; nil once it is over.
+	Disturbed(target string, d *Disturbance)
+	// Converged: the target is in sync with the revision, unless it is disturbed, and has that many owned rows. Called after every
+	// successful round, whether it wrote or not.
 	Converged(target string, rev intent.Revision, owned int)
 }
 
@@ -60,6 +63,13 @@ func (os Observers) Failed(target string, phase Phase, err error) {
 func (os Observers) Drift(target string, ops int) {
 	for _, o := range os {
 		o.Drift(target, ops)
+	}
+}
+
+// Disturbed calls each.
+func (os Observers) Disturbed(target string, d *Disturbance) {
+	for _, o := range os {
+		o.Disturbed(target, d)
 	}
 }
 

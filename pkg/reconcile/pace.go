@@ -3,6 +3,8 @@ package reconcile
 import (
 	"math/rand/v2"
 	"time"
+
+	"golang.org/x/time/rate"
 )
 
 // outcome is how the last round ended; it determines what the next one waits for.
@@ -33,9 +35,17 @@ type pace struct {
 	failures int       // in a row
 	backoff  time.Duration
 
-	changed  bool      // someone else changed the target, and no read-back has begun since
-	repairs  int       // read-backs because of that, in a row
-	repaired time.Time // when the last of them began
+	changed   bool          // someone else changed the target, and nothing has repaired that
+	budget    *rate.Limiter // of repairs of single rows
+	busy      time.Time     // since when each round has found such changes; zero if the last found none
+	contested time.Time     // when it was last found that the budget is exhausted; zero unless the target is contested
+	whole     bool          // the last such change takes a read-back
+	repairs   int           // read-backs because of such changes, in a row
+	repaired  time.Time     // when the last of them began
+}
+
+func newPace(opts *Options) pace {
+	return pace{opts: opts, woken: true, budget: rate.NewLimiter(repairRate, repairBurst)}
 }
 
 // begin records that a round starts, which will see everything that happened until now.
@@ -77,17 +87,18 @@ func (p *pace) due() (time.Time, bool) {
 		return p.ended, p.woken || p.released
 	case converged:
 		due, ok := p.next(max(p.opts.MinInterval, p.rest()), p.readBack)
-		if !p.changed {
-			return due, ok
+		sooner := func(at time.Time) {
+			if !ok || at.Before(due) {
+				due, ok = at, true
+			}
 		}
-		repair := p.repairDue(p.ended)
-		if earliest := p.ended.Add(p.opts.MinInterval); repair.Before(earliest) {
-			repair = earliest
+		if p.changed {
+			sooner(p.undoDue(p.ended))
 		}
-		if !ok || repair.Before(due) {
-			due = repair
+		if !p.contested.IsZero() {
+			sooner(p.contested.Add(contestHold))
 		}
-		return due, true
+		return due, ok
 	default:
 		return time.Time{}, false
 	}
@@ -116,6 +127,23 @@ func (p *pace) next(gap time.Duration, since time.Time) (time.Time, bool) {
 	return drift, p.opts.MaxInterval > 0
 }
 
+// mayRepair reports whether the budget has a repair left.
+func (p *pace) mayRepair(now time.Time) bool {
+	const almost = 1 - 1e-6 // the limiter computes with fractions
+	return p.budget.TokensAt(now) >= almost
+}
+
+// undoDue is when what others changed is to be repaired: as soon as the budget allows, or if that takes a read-back, when one is due.
+func (p *pace) undoDue(now time.Time) time.Time {
+	if p.whole {
+		return p.repairDue(now)
+	}
+	if lacks := 1 - p.budget.TokensAt(now); lacks > 0 {
+		return now.Add(time.Duration(lacks * float64(time.Second) / repairRate))
+	}
+	return now
+}
+
 // repairDue is when the read-back after a change by someone else is due: at once after a quiet time, otherwise after a
 // backoff that grows from RetryMin to RetryMax while changes go on, so that others cannot keep a target busy with it.
 func (p *pace) repairDue(now time.Time) time.Time {
@@ -132,7 +160,6 @@ func (p *pace) repairing(now time.Time) {
 	}
 	p.repairs++
 	p.repaired = now
-	p.changed = false
 }
 
 // checkDrift reports whether everything has to be read back although there was no error.

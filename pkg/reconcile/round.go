@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,11 +35,19 @@ func (l *Loop) round(ctx context.Context) outcome {
 	}
 	m := lost
 	if readBack == "" {
+		// What others changed is repaired first: the plan that follows expects the target as it was.
+		var why backends.ReadBack
+		if m, why = l.undo(ctx); m == failed || m == unreachable {
+			return m
+		}
 		m = l.attempt(ctx, want, "")
 		// Drift shows only against a revision that the target was in sync with, so new changes are written first.
 		if m == converged {
-			readBack = l.checkDrift()
+			readBack = cmp.Or(why, l.checkDrift())
 		}
+	}
+	if readBack == backends.ReadBackKept {
+		l.undoKept(ctx)
 	}
 	if readBack != "" {
 		m = l.attempt(ctx, want, readBack)
@@ -49,15 +58,10 @@ func (l *Loop) round(ctx context.Context) outcome {
 	return m
 }
 
-// checkDrift returns why everything has to be read back although there was no error: at the drift interval, and if someone
-// else changed the target. Otherwise it returns "".
+// checkDrift returns why everything has to be read back although there was no error: at the drift interval. Otherwise it
+// returns "".
 func (l *Loop) checkDrift() backends.ReadBack {
-	now := time.Now()
-	if l.changed() && !now.Before(l.pace.repairDue(now)) {
-		l.pace.repairing(now)
-		return backends.ReadBackForeignChange
-	}
-	if l.pace.checkDrift(now) {
+	if l.pace.checkDrift(time.Now()) {
 		return backends.ReadBackInterval
 	}
 	return ""
@@ -102,10 +106,7 @@ func (l *Loop) attempt(ctx context.Context, want *intent.Snapshot, readBack back
 	}
 	l.pace.keeping = l.kept(p)
 	if p.Full && l.stale == "" && since == 0 && want.Revision() == l.reached.Revision() && p.Drift() > 0 {
-		l.note(func(s *Status) { s.Drifts++ })
-		l.opts.Observer.Drift(l.opts.Target, p.Drift())
-		l.opts.Log.WithFields(logrus.Fields{"revision": want.Revision(), "ops": len(p.Ops)}).
-			Warn("target was changed by someone else")
+		l.drifted(p)
 	}
 	if !p.Empty() {
 		if m := l.apply(ctx, p); m != converged {
@@ -158,15 +159,22 @@ func (l *Loop) apply(ctx context.Context, p *backends.Plan) outcome {
 	return converged
 }
 
-// converge records that the target is in sync with want.
+// converge records that the target is in sync with want, except for what others changed.
 func (l *Loop) converge(p *backends.Plan, want *intent.Snapshot) {
 	was := l.reached
 	l.reached, l.stale, l.judged = want, "", true
+	if l.disturbance != nil && !l.changed() {
+		l.calm()
+	}
 	var owned int
 	l.note(func(s *Status) {
 		l.forced = time.Time{}
 		s.Revision = want.Revision()
-		s.Converged, s.Err = true, nil
+		if s.Disturbed == nil {
+			s.Converged, s.Err = true, nil
+		} else {
+			s.Err = s.Disturbed.of(l.opts.Target)
+		}
 		s.LastConverged = time.Now()
 		s.Skips = mergeSkips(s.Skips, p, want, was)
 		owned = s.Owned

@@ -13,9 +13,12 @@ type Status struct {
 	Target   string
 	Wanted   intent.Revision // the newest snapshot that was planned
 	Revision intent.Revision // the snapshot that the target was last in sync with
-	// Converged means that the last round succeeded: the target is in sync with Revision, as far as is known.
+	// Converged means that the last round succeeded and nobody disturbs the target: it is in sync with Revision, as far as is
+	// known.
 	Converged bool
-	Err       error // why the last round failed; nil if it succeeded
+	Err       error // why the last round failed, or Disturbed; nil if Converged
+	// Disturbed is what others changed and nothing has repaired yet; nil if there is nothing. It is read-only.
+	Disturbed *Disturbance
 
 	LastPlan      time.Time // when the last plan was made; zero before the first
 	LastConverged time.Time

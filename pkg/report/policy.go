@@ -24,6 +24,8 @@ const (
 	ReasonWriting  = "Writing" // it is about to be written
 	ReasonTrouble  = "Trouble" // it cannot be written
 	ReasonSkipped  = "Skipped" // the target cannot express it
+	// ReasonChangedByOthers: somebody else changed it in the target, and that is not repaired yet.
+	ReasonChangedByOthers = "ChangedByOthers"
 	// ReasonPodsWithoutPort: the target does not know some of the selected pods, for example because they have no logical
 	// port.
 	ReasonPodsWithoutPort = "PodsWithoutPort"
@@ -156,6 +158,8 @@ func (t *target) judge(s *intent.Snapshot, ids [2]intent.PolicyID, intents []*in
 		return ReasonUnreachable, cut("its state is unknown: " + t.Trouble)
 	case lacks && t.Trouble != "":
 		return ReasonTrouble, cut(t.Trouble)
+	case len(intents) > 0 && t.Disturbed.Affects(intents[0].Origin.String()):
+		return ReasonChangedByOthers, cut(t.Disturbance)
 	case lacks:
 		return ReasonWriting, "not written yet"
 	case skipped != "":

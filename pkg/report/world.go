@@ -17,7 +17,11 @@ type Target struct {
 	Trouble string
 	// Stale is set if it has been in trouble for so long that its content is not known any more.
 	Stale bool
-	Skips []backends.Skip // what it cannot express
+	// Disturbed is what others changed in it and nothing has repaired, or what they contest, as Disturbance describes; nil if
+	// there is nothing.
+	Disturbed   *backends.Foreign
+	Disturbance string
+	Skips       []backends.Skip // what it cannot express
 	// Missing lists the endpoints with an address that it does not know, so that no policy is enforced on them.
 	Missing backends.Gaps
 	// Rows counts the rows that the policies of an origin need; nil if they are not counted.

@@ -124,7 +124,7 @@ var rooms = []room{
 	}},
 	{dir: "pkg/audit", pure: true, may: []string{"labelcache", "pkg/intent", "pkg/lint", "pkg/object", "pkg/reach"}},
 	{dir: "pkg/reach", pure: true, may: []string{"pkg/intent", "pkg/object"}},
-	{dir: "pkg/reconcile", may: []string{"backends", "pkg/intent", "pkg/object", logrus}},
+	{dir: "pkg/reconcile", may: []string{"backends", "pkg/intent", "pkg/object", "golang.org/x/time/rate", logrus}},
 	{dir: "pkg/retention", may: []string{"backends", "pkg/object", "pkg/source", "k8s.io/api/core/v1", "k8s.io/apimachinery/pkg/runtime"}},
 	{dir: "pkg/peers/upstreams", may: []string{
 		"pkg/apis/proxy/v1alpha1", "pkg/gateway/registry", "pkg/gateway/upstream", "pkg/object", "pkg/peers", "pkg/source", "pkg/source/kube",

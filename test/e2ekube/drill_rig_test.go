@@ -101,10 +101,11 @@ func startNB(t *testing.T, l *load) (address string, w *witness) {
 	address = ovnlab.FreeAddress(t)
 	_, port, err := splitAddress(address)
 	require.NoError(t, err)
-	db, err := ovsdbtest.StartProcess(context.WithoutCancel(t.Context()), t.TempDir(), schema, "--remote=ptcp:"+port+":127.0.0.1")
+	db, err := ovsdbtest.StartProcess(context.WithoutCancel(t.Context()), t.TempDir(), schema, "--remote=ptcp:"+port+":127.0.0.1",
+		"--remote=db:OVN_Northbound,NB_Global,connections")
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = db.Kill() })
-	w = &witness{t: t, replica: nbwatch.NewReplica(), closed: map[string]nbtrace.Packet{}, pending: map[string]nbtrace.Packet{}, since: map[string]time.Time{}}
+	w = &witness{t: t, database: db.Addr(), replica: nbwatch.NewReplica(), closed: map[string]nbtrace.Packet{}, pending: map[string]nbtrace.Packet{}, since: map[string]time.Time{}}
 	watch, err := nbwatch.Start(t.Context(), db.Addr(), w.take, nbwatch.ReplicaTables()...)
 	require.NoError(t, err)
 	t.Cleanup(func() {
@@ -117,15 +118,21 @@ func startNB(t *testing.T, l *load) (address string, w *witness) {
 
 // witness judges packets in every state that is committed, one after the other.
 type witness struct {
-	t       *testing.T
-	mu      sync.Mutex
-	replica *nbwatch.Replica
-	tracer  *nbtrace.Tracer           // of the newest state
-	closed  map[string]nbtrace.Packet // denied in every state from now on, by what they are called
-	pending map[string]nbtrace.Packet // to be closed from the first state on that denies them
-	since   map[string]time.Time      // when the state was read that first denied what was pending
-	states  int
-	wrong   []string
+	t        *testing.T
+	database string // its endpoint
+	mu       sync.Mutex
+	replica  *nbwatch.Replica
+	tracer   *nbtrace.Tracer           // of the newest state
+	closed   map[string]nbtrace.Packet // denied in every state from now on, by what they are called
+	pending  map[string]nbtrace.Packet // to be closed from the first state on that denies them
+	since    map[string]time.Time      // when the state was read that first denied what was pending
+	states   int
+	wrong    []string
+
+	measured *nbtrace.Packet // how long it has been open is measured
+	opened   time.Time       // when the state was read that first allowed it; zero if the newest denies it
+	open     time.Duration   // in sum, except in the newest state
+	openings int
 }
 
 // take takes a change in, and judges the state when it is complete.
@@ -142,6 +149,7 @@ func (w *witness) take(c nbwatch.Change) {
 		w.wrong = append(w.wrong, fmt.Sprintf("state %d: %v", w.states, err))
 	}
 	w.tracer = tracer
+	w.measure(c.At)
 	for name, p := range w.pending {
 		if !tracer.Trace(p).Allowed {
 			w.since[name], w.closed[name] = c.At, p
@@ -152,6 +160,36 @@ func (w *witness) take(c nbwatch.Change) {
 		if tracer.Trace(p).Allowed {
 			w.wrong = append(w.wrong, fmt.Sprintf("state %d: %s is open", w.states, name))
 		}
+	}
+}
+
+// measure takes the newest state into account, which was read at a moment. The lock is held.
+func (w *witness) measure(at time.Time) {
+	if w.measured == nil {
+		return
+	}
+	switch allowed := w.tracer.Trace(*w.measured).Allowed; {
+	case allowed && w.opened.IsZero():
+		w.opened = at
+		w.openings++
+	case !allowed && !w.opened.IsZero():
+		w.open += at.Sub(w.opened)
+		w.opened = time.Time{}
+	}
+}
+
+// timeOpen measures for how long a packet is allowed from now on. Said returns that, and how often it began to be allowed.
+func (w *witness) timeOpen(p nbtrace.Packet) (said func() (open time.Duration, openings int)) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.measured, w.opened, w.open, w.openings = &p, time.Time{}, 0, 0
+	return func() (time.Duration, int) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if w.opened.IsZero() {
+			return w.open, w.openings
+		}
+		return w.open + time.Since(w.opened), w.openings
 	}
 }
 

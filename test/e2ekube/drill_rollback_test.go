@@ -47,7 +47,8 @@ func TestDrillRollback(t *testing.T) {
 	d.witness.close("of a policy that is back", toPod(2, 0))
 	d.denied(isolating(3, "free"), toPod(3, freePod))
 	d.witness.await("the policy that is back is enforced", d.netloom.Running)
-	t.Logf("%-45s %v after netloom reached the API server", "all is enforced", time.Since(restored))
+	d.report("the database of the API server is restored from a copy", fmt.Sprintf("nothing; what was new then was enforced after %.1f s", time.Since(restored).Seconds()),
+		"log, Event APIWentBack, alert; the lost future's policy is listed for approval")
 
 	t.Log("the policy that only the lost future had stays in force until its removal is approved")
 	d.awaitKept(1)

@@ -353,7 +353,7 @@ func TestMonitoringNamesMetrics(t *testing.T) {
 	}{
 		{
 			"operations.md", "(?m)^\\| `(netloom_[a-z_]+)` \\| (\\w+)",
-			central(t, "monitoring")("ovn-nb: [tcp:127.0.0.1:6641]\n"), "netloom", "netloom.json", 15,
+			central(t, "monitoring")("ovn-nb: [tcp:127.0.0.1:6641]\n"), "netloom", "netloom.json", 16,
 		},
 		{
 			"gateway.md", "(?m)^\\| `(netloom_[a-z_]+)(?:\\{[a-z,]+\\})?` \\| (\\w+)",

@@ -24,6 +24,12 @@ type rounds struct {
 // Failed records that a round failed.
 func (r rounds) Failed(target string, _ reconcile.Phase, _ error) { r.of.failed(target) }
 
+// Disturbed records that others contest a target, or that this has ended. Single changes by others are repaired before anybody
+// could read about them.
+func (r rounds) Disturbed(target string, d *reconcile.Disturbance) {
+	r.of.contested(target, d != nil && d.Contested)
+}
+
 // Converged records that a target is in sync.
 func (r rounds) Converged(target string, _ intent.Revision, _ int) { r.of.converged(target) }
 
@@ -40,6 +46,18 @@ func (t *tracker) failed(target string) {
 	t.trouble[target] = time.Now()
 	t.addAll()
 	t.do(lookAround, staleAfter)
+}
+
+// contested queues all objects when others begin to contest a target, and when that has ended.
+func (t *tracker) contested(target string, yes bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.contests[target] == yes {
+		return
+	}
+	t.contests[target] = yes
+	t.move()
+	t.addAll()
 }
 
 // converged queues the objects that the target may not have enforced, or all if its rounds failed before.
@@ -76,11 +94,14 @@ func (c *Controller) targets() []report.Target {
 		if s.Synced() && !s.LastConverged.Before(c.began) {
 			one.Revision, one.Skips = s.Revision, s.Skips
 		}
-		if !s.Converged {
+		switch {
+		case s.Converged:
+		case s.Disturbed != nil && errors.Is(s.Err, s.Disturbed):
+			one.Disturbed, one.Disturbance = s.Disturbed.Changed, s.Disturbed.Error()
+		case s.Err != nil:
+			one.Trouble = cause.Plain(errors.Unwrap(s.Err))
+		default:
 			one.Trouble = "it has not answered yet"
-			if s.Err != nil {
-				one.Trouble = cause.Plain(errors.Unwrap(s.Err))
-			}
 		}
 		if since, ok := c.troubleSince(t.Name, one.Revision == 0, c.began); ok {
 			one.Stale = time.Since(since) >= staleAfter

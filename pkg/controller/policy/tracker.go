@@ -37,6 +37,7 @@ type tracker struct {
 	problems []object.Problem      // as of the last snapshot
 	faults   []object.Problem      // those of them that are reported
 	trouble  map[string]time.Time  // by target: since when its rounds have failed
+	contests map[string]bool       // by target: others change it faster than it is repaired
 	kept     map[object.Ref]string // why targets keep objects that the source does not have
 }
 
@@ -50,7 +51,7 @@ type tracked struct {
 func newTracker(state State, nodes bool) *tracker {
 	t := &tracker{
 		state: state, moved: make(chan struct{}, 1), known: map[object.Ref]tracked{}, open: map[object.Ref]bool{},
-		sized: map[intent.SetID]bool{}, trouble: map[string]time.Time{}, kept: map[object.Ref]string{},
+		sized: map[intent.SetID]bool{}, trouble: map[string]time.Time{}, contests: map[string]bool{}, kept: map[object.Ref]string{},
 	}
 	if nodes {
 		t.nodes = map[string]bool{}
@@ -65,6 +66,7 @@ func (t *tracker) begin() *queue {
 	defer t.mu.Unlock()
 	t.queue, t.sizesDue = newQueue(), time.Now().Add(sizeInterval)
 	clear(t.trouble)
+	clear(t.contests)
 	for ref, is := range t.known {
 		is.initial = true
 		t.known[ref] = is

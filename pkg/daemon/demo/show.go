@@ -218,6 +218,9 @@ func (s *show) Refused(string, int, int) {}
 // Drift is ignored.
 func (s *show) Drift(string, int) {}
 
+// Disturbed is ignored.
+func (s *show) Disturbed(string, *reconcile.Disturbance) {}
+
 // Converged reports that a target is in sync: what Applied handed over comes first.
 func (s *show) Converged(target string, _ intent.Revision, _ int) {
 	if target == s.target {

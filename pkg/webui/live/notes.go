@@ -137,6 +137,13 @@ func (n *notes) Drift(target string, ops int) {
 	})
 }
 
+// Disturbed announces that others contest a target. Single changes by others are announced when they are repaired.
+func (n *notes) Disturbed(target string, d *reconcile.Disturbance) {
+	if d != nil && d.Contested {
+		n.outOfSync(target, "is "+d.Error())
+	}
+}
+
 // Converged records how long it took, and announces it if the target was out of sync before.
 func (n *notes) Converged(target string, r intent.Revision, _ int) {
 	n.mu.Lock()

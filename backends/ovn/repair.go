@@ -1,0 +1,215 @@
+package ovn
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/backends/ovn/internal/nb"
+	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/ovsdb"
+)
+
+// ChangedByOthers implements backends.Watcher.
+func (b *Backend) ChangedByOthers() bool { return b.watch.check(b.model) }
+
+// Foreign implements backends.Watcher.
+func (b *Backend) Foreign() *backends.Foreign {
+	if !b.ChangedByOthers() {
+		return nil
+	}
+	f := &backends.Foreign{All: len(b.watch.touched), Unknown: b.watch.unknown}
+	if b.model == nil || f.Unknown {
+		f.Unknown = true
+		return f
+	}
+	rows := b.model.rowsOf(b.renderer(b.model.snapshot, b.client.Schema(), b.model.unavailable), b.watch.touched)
+	for uuid, t := range b.watch.touched {
+		o := backends.ForeignObject{Kind: t.table, Name: uuid}
+		if row := rows[uuid]; row != nil {
+			o.Name, o.For = cmp.Or(row.Name, uuid), row.Origin
+		}
+		if !t.gone {
+			o.Fields = slices.Sorted(maps.Keys(t.columns))
+		}
+		f.Objects = append(f.Objects, o)
+	}
+	f.Sort()
+	f.Concerns = b.model.concerned(rows, b.watch.touched)
+	return f
+}
+
+// Repair implements backends.Watcher: it reads the rows that others changed and compares them with what the model has. Kept
+// rows and ports are not in the model; with them everything is read back.
+func (b *Backend) Repair(ctx context.Context) (*backends.Plan, error) {
+	m, rows := b.model, maps.Clone(b.watch.touched)
+	if b.watch.unknown || m == nil || m.epoch != b.client.Epoch() || len(b.keep) > 0 || m.coverage.now.Held > 0 {
+		return &backends.Plan{Resync: true}, nil
+	}
+	db := b.database()
+	r := b.renderer(m.snapshot, db.schema, m.unavailable)
+	want := m.rowsOf(r, rows)
+	if m.unavailable != nil && missing(rows, want) {
+		return &backends.Plan{Resync: true}, nil // it may belong to a load balancer
+	}
+	tables := map[string]string{}
+	for uuid, t := range rows {
+		tables[uuid] = t.table
+	}
+	for uuid, row := range want {
+		tables[uuid] = row.Table
+	}
+	have, err := db.readRows(ctx, tables)
+	if err != nil {
+		return nil, fmt.Errorf("plan a repair: %w", err)
+	}
+	names := nb.Names(have, want)
+	ops := m.loadBalancers.Repair(want, have)
+	maps.DeleteFunc(have, func(uuid string, h *nb.Row) bool { return want[uuid] == nil && h.Owner() != db.owner })
+	ops = append(ops, nb.Diff(want, have)...)
+
+	nb.Sort(ops)
+	plan := &backends.Plan{Revision: m.snapshot.Revision(), Owned: m.size(), Ops: show(arrange(ops, false), m.ports, names)}
+	b.pending = &pending{plan: plan, commit: func() { b.watch.settle(rows) }}
+	if plan.Empty() {
+		b.pending.commit()
+		b.pending = nil
+	}
+	return plan, nil
+}
+
+// tableConnection has the connections that the database accepts or makes (ovn-nb(5), NB_Global.connections).
+const tableConnection = "Connection"
+
+// Writers implements backends.Watcher: it reads the database's own list of connections. Of a listener for several clients it says how
+// many there are, as of some seconds ago. It is empty if the listeners were configured on the command line of the server.
+func (b *Backend) Writers(ctx context.Context) string {
+	if !b.client.Schema().Has(tableConnection) {
+		return ""
+	}
+	rows, err := b.client.Select(ctx, tableConnection, nil, "target", "status")
+	if err != nil {
+		return ""
+	}
+	var out []string
+	for _, row := range rows {
+		text := ovsdb.String(row["target"])
+		if n := ovsdb.StringMap(row["status"])["n_connections"]; n != "" {
+			text += " (" + n + " clients)"
+		}
+		out = append(out, text)
+	}
+	slices.Sort(out)
+	return strings.Join(out, ", ")
+}
+
+// rowsOf returns what the target has under the UUIDs of some rows, as of the last plan that was applied, and for rows that are
+// gone also those that referred to them. The rows of logical ports are as they are now.
+func (m *model) rowsOf(r *renderer, touched map[string]*touched) nb.Rows {
+	uuids, gone := map[string]bool{}, map[string]bool{}
+	for uuid, t := range touched {
+		uuids[uuid] = true
+		if t.gone {
+			gone[uuid] = true
+		}
+	}
+	out := m.loadBalancers.Rows(uuids, gone)
+	for subject, g := range m.groups {
+		pg := m.row(portGroupRef(subject), r)
+		again := uuids[pg.UUID]
+		for uuid, acl := range within(g.acls, uuids) {
+			out.Put(acl)
+			again = again || gone[uuid]
+		}
+		if again {
+			out.Put(r.portGroup(g, m.ports.cover(r.want.Set(subject), m.memberships)))
+		}
+		for _, notes := range r.notesAmong(g, uuids) {
+			out.Put(notes)
+		}
+	}
+	for ref := range m.peers {
+		if uuids[m.row(ref, r).UUID] {
+			out.Put(r.addressSet(ref))
+		}
+	}
+	for rate := range m.meters {
+		for _, row := range r.meter(rate) {
+			if uuids[row.UUID] {
+				out.Put(r.meter(rate)...)
+				break
+			}
+		}
+	}
+	return out
+}
+
+// within returns the rows whose UUIDs are in a set. The cost depends on the smaller of them.
+func within(rows nb.Rows, uuids map[string]bool) nb.Rows {
+	out := nb.Rows{}
+	if len(rows) < len(uuids) {
+		for uuid, row := range rows {
+			if uuids[uuid] {
+				out[uuid] = row
+			}
+		}
+		return out
+	}
+	for uuid := range uuids {
+		if row := rows[uuid]; row != nil {
+			out[uuid] = row
+		}
+	}
+	return out
+}
+
+// notesAmong returns the notes of a group if their row is in a set.
+func (r *renderer) notesAmong(g *group, uuids map[string]bool) []*nb.Row {
+	if len(g.also)+len(g.sharers) == 0 || !uuids[r.bareNotes(g.subject).UUID] {
+		return nil
+	}
+	return r.notes(g)
+}
+
+// concerned returns whether changes of some rows concern the policies of an origin. Rows without a policy concern all of them:
+// those of everything that is isolated, and rows that the model does not have.
+func (m *model) concerned(rows nb.Rows, touched map[string]*touched) func(origin string) bool {
+	origins, all := map[string]bool{}, false
+	subject := func(id intent.SetID) {
+		all = all || id == intent.IsolatedIngress || id == intent.IsolatedEgress
+		for policy := range m.bySubject[id] {
+			origins[m.policies[policy].Origin.String()] = true
+		}
+		if g := m.groups[id]; g != nil {
+			for origin := range g.sharers {
+				origins[origin] = true
+			}
+		}
+	}
+	for uuid, t := range touched {
+		switch row := rows[uuid]; {
+		case row == nil:
+			all = true
+		case t.table == nb.TablePortGroup:
+			subject(intent.SetID(row.ExternalIDs()[nb.KeyID]))
+		case t.table == nb.TableACL:
+			for id, g := range m.groups {
+				if g.acls[uuid] != nil {
+					subject(id)
+				}
+			}
+		case t.table == nb.TableAddressSet:
+			for id, g := range m.groups {
+				if g.peers[addressSetRef{intent.SetID(row.ExternalIDs()[nb.KeyID]), intent.IPv4}] ||
+					g.peers[addressSetRef{intent.SetID(row.ExternalIDs()[nb.KeyID]), intent.IPv6}] {
+					subject(id)
+				}
+			}
+		}
+	}
+	return func(origin string) bool { return all || origins[origin] }
+}
