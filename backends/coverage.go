@@ -29,6 +29,21 @@ func CoverageOf(b Backend) (Coverage, bool) {
 	return Coverage{}, false
 }
 
+// Reader is a Coverer that compares what it reads back with what it wants.
+type Reader interface {
+	// InForce is Coverage before the last plan is applied: endpoints whose isolating rows were not in the target as they are
+	// wanted are missing too, until they are written.
+	InForce() (Coverage, bool)
+}
+
+// InForceOf returns the coverage of a backend without what it has not written yet, as far as it can tell.
+func InForceOf(b Backend) (Coverage, bool) {
+	if r, ok := b.(Reader); ok {
+		return r.InForce()
+	}
+	return CoverageOf(b)
+}
+
 // Coverage counts the endpoints that policies isolate, and those of them that a target protects. Endpoints without an
 // address send and receive nothing and are not counted. It is immutable.
 type Coverage struct {

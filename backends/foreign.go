@@ -32,6 +32,9 @@ type Foreign struct {
 	// Concerns reports whether the policies of an origin (intent.Origin.String) may not be enforced as they should be; nil is
 	// all of them.
 	Concerns func(origin string) bool
+	// Opened lists the endpoints that are not protected meanwhile, if that is known; nil is none. Like the methods of the backend it is
+	// called by the goroutine that has the Foreign from it, and before the next plan.
+	Opened func() Gaps
 }
 
 // MaxForeign is how many objects a Foreign lists.

@@ -123,21 +123,28 @@ func (l *loop) repair(t *testing.T, target Target, n int) {
 	if !ok {
 		return
 	}
-	require.False(t, w.ChangedByOthers())
-	require.Nil(t, w.Foreign())
-	harm, _ := target.Damage(t, "a", n)
+	var harm Damage
+	quiet := func() bool { // what was repaired from a read-back may be reported only now
+		if !w.ChangedByOthers() {
+			require.Nil(t, w.Foreign())
+			return true
+		}
+		p, err := w.Repair(t.Context())
+		require.NoError(t, err)
+		require.False(t, p.Resync, "%s", harm.What)
+		for i := range p.Ops {
+			require.Contains(t, harm.Names, p.Ops[i].Name, "%s: the repair touches what was whole", harm.What)
+		}
+		require.NoError(t, l.backend.Apply(t.Context(), p))
+		return false
+	}
+	await.True(t, quiet, "the first repair is done")
+	harm, _ = target.Damage(t, "a", n)
 	await.True(t, w.ChangedByOthers, "%s: not noticed", harm.What)
 	f := w.Foreign()
 	require.False(t, f.Unknown, "%s", harm.What)
 	require.NotEmpty(t, f.Objects, "%s", harm.What)
-	p, err := w.Repair(t.Context())
-	require.NoError(t, err)
-	require.False(t, p.Resync, "%s", harm.What)
-	for i := range p.Ops {
-		require.Contains(t, harm.Names, p.Ops[i].Name, "%s: the repair touches what was whole", harm.What)
-	}
-	require.NoError(t, l.backend.Apply(t.Context(), p))
-	await.True(t, func() bool { return !w.ChangedByOthers() }, "%s: the repair is taken for a change by others", harm.What)
+	await.True(t, quiet, "%s: the repair is taken for a change by others", harm.What)
 }
 
 func (c *contract) faults(t *testing.T) { c.failing(t, Target.FailAt) }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
+	"strings"
 	"sync/atomic"
 
 	"github.com/sirupsen/logrus"
@@ -52,8 +54,8 @@ type Backend struct {
 	model   *model   // nil if it is not known what the target has
 	pending *pending // what the last plan would turn the model into
 	adopt   bool     // the last write met one of our rows that was not read back
-	// published is the coverage of the last plan, for every goroutine; nil before the first.
-	published atomic.Pointer[backends.Coverage]
+	// published is the coverage of the last plan, and inForce that before it is applied, for every goroutine; nil before the first.
+	published, inForce atomic.Pointer[backends.Coverage]
 	// moved are the names of logical ports that appeared, disappeared or changed, and that no applied plan has handled
 	// yet, each with the ports that had it and were renamed.
 	moved map[string][]string
@@ -129,8 +131,27 @@ func (b *Backend) Coverage() (backends.Coverage, bool) {
 	return backends.Coverage{}, false
 }
 
-// publish makes c the coverage that Coverage returns.
-func (b *Backend) publish(c backends.Coverage) { b.published.Store(&c) }
+// rename avoids names that rows of others have from now on.
+func (b *Backend) rename(taken []string) {
+	slices.Sort(taken)
+	b.watch.log.WithField("names", strings.Join(taken, ", ")).Warn("names of our rows are taken by rows of others: ours get other names")
+	b.names = b.names.Without(taken)
+	b.loadBalancers.names, b.watch.names = b.names, b.names
+}
+
+// InForce implements backends.Reader.
+func (b *Backend) InForce() (backends.Coverage, bool) {
+	if c := b.inForce.Load(); c != nil {
+		return *c, true
+	}
+	return backends.Coverage{}, false
+}
+
+// publish sets the coverage of a plan, and that of before it is applied.
+func (b *Backend) publish(planned, inForce backends.Coverage) {
+	b.published.Store(&planned)
+	b.inForce.Store(&inForce)
+}
 
 // HasPort implements backends.PortFinder.
 func (b *Backend) HasPort(name string) bool {

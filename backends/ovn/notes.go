@@ -69,7 +69,7 @@ func (n noted) of(uuid, match string) []string {
 		return also
 	}
 	if group := symbol.FindStringSubmatch(match); group != nil {
-		return n[group[1]]
+		return n[nb.Plain(group[1])]
 	}
 	return nil
 }

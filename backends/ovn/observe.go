@@ -20,12 +20,14 @@ type database struct {
 
 // readOwned reads back every row for policies that is ours: those with our mark and, if a wanted one is not among them,
 // those that may have lost it. With adopt, those are always read.
-func (d *database) readOwned(ctx context.Context, want nb.Rows, adopt bool) (nb.Rows, error) {
-	have, err := d.observe(ctx, want, adopt)
+//
+// Taken are the names of wanted rows that rows of others have; they are only found if all rows are read.
+func (d *database) readOwned(ctx context.Context, want nb.Rows, adopt bool) (have nb.Rows, taken []string, err error) {
+	have, taken, err = d.observe(ctx, want, adopt)
 	if err == nil && !adopt && len(have) > 0 && missing(want, have) {
-		have, err = d.observe(ctx, want, true)
+		return d.observe(ctx, want, true)
 	}
-	return have, err
+	return have, taken, err
 }
 
 // missing reports whether have lacks a row of want.
@@ -40,22 +42,41 @@ func missing[T any](want map[string]T, have nb.Rows) bool {
 
 // observe reads the rows for policies with our mark. With adopt it reads all rows and includes those with a wanted UUID:
 // only we derive it, so the row is ours and lost its mark.
-func (d *database) observe(ctx context.Context, want nb.Rows, adopt bool) (nb.Rows, error) {
+func (d *database) observe(ctx context.Context, want nb.Rows, adopt bool) (have nb.Rows, taken []string, err error) {
 	where := d.marked()
+	names := map[tableName]bool{}
 	if adopt {
-		where = nil
+		where, names = nil, namesOf(want)
 	}
-	have := nb.Rows{}
-	err := d.each(ctx, where, nb.PolicyTables(), func(r *nb.Row) {
+	have = nb.Rows{}
+	err = d.each(ctx, where, nb.PolicyTables(), func(r *nb.Row) {
 		w := want[r.UUID]
 		if w != nil {
 			r.Share(w) // most rows are as they should be
 		}
-		if r.Owner() == d.owner || adopt && w != nil {
+		switch {
+		case r.Owner() == d.owner || adopt && w != nil:
 			have.Put(r)
+		case names[tableName{r.Table, r.Name}]:
+			taken = append(taken, r.Name)
 		}
 	})
-	return have, err
+	return have, taken, err
+}
+
+// tableName is the name of a row in a table whose names are unique.
+type tableName struct{ table, name string }
+
+// namesOf lists the names of rows in tables whose names are unique (ovn-nb.ovsschema).
+func namesOf(rows nb.Rows) map[tableName]bool {
+	out := map[tableName]bool{}
+	for _, r := range rows {
+		switch r.Table {
+		case nb.TablePortGroup, nb.TableAddressSet, nb.TableMeter:
+			out[tableName{r.Table, r.Name}] = true
+		}
+	}
+	return out
 }
 
 // marked returns the condition for rows with our mark.

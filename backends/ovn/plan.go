@@ -117,12 +117,16 @@ func (b *Backend) planAll(ctx context.Context, want *intent.Snapshot, why backen
 	if lbs != nil {
 		maps.Copy(rows, lbs.ACLs())
 	}
-	have, err := db.readOwned(ctx, rows, b.adopt)
+	have, taken, err := db.readOwned(ctx, rows, b.adopt)
 	if err != nil {
 		return nil, err
 	}
+	if len(taken) > 0 {
+		b.rename(taken)
+		return b.planAll(ctx, want, why)
+	}
 	(&portKeeper{guard: b.guard, names: b.names, want: want, next: next, rows: rows, have: have}).run()
-	b.publish(next.coverage.now)
+	b.publish(next.coverage.now, next.coverage.asRead(b.names, next, rows, have))
 
 	plan := &backends.Plan{Revision: want.Revision(), Full: true, ReadBack: why, Owned: len(have)}
 	var ops []*nb.Op
@@ -144,7 +148,10 @@ func (b *Backend) planAll(ctx context.Context, want *intent.Snapshot, why backen
 	lost.describe(plan)
 	ops = append(lost.withoutLoss(ops), nb.Diff(rows, have)...)
 	plan.Skips = append(plan.Skips, r.skips...)
-	return b.propose(plan, ops, next.ports, named, func() { b.model = next }), nil
+	return b.propose(plan, ops, next.ports, named, func() {
+		b.model = next
+		b.publish(next.coverage.now, next.coverage.now)
+	}), nil
 }
 
 // planChanges plans only from changes.
@@ -160,7 +167,7 @@ func (b *Backend) planChanges(ctx context.Context, want *intent.Snapshot, change
 	r := b.renderer(want, db.schema, m.unavailable)
 	p := planChanges(r, m, changes, b.moved)
 	covered := m.coverage.step(want, changes, m.movedEndpoints(b.moved), m.ports)
-	b.publish(covered.now)
+	b.publish(covered.now, covered.now)
 
 	plan := &backends.Plan{Revision: want.Revision(), Owned: m.size()}
 	ops := p.ops

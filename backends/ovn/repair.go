@@ -23,8 +23,12 @@ func (b *Backend) Foreign() *backends.Foreign {
 		return nil
 	}
 	f := &backends.Foreign{All: len(b.watch.touched), Unknown: b.watch.unknown}
-	if b.model == nil || f.Unknown {
+	if b.model == nil {
 		f.Unknown = true
+		return f
+	}
+	f.Opened = func() backends.Gaps { return b.model.openedBy(b.names, b.watch.touched) }
+	if f.Unknown {
 		return f
 	}
 	rows := b.model.rowsOf(b.renderer(b.model.snapshot, b.client.Schema(), b.model.unavailable), b.watch.touched)

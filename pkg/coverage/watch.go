@@ -3,6 +3,7 @@
 package coverage
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -31,9 +32,10 @@ type Watch struct {
 // covered is the coverage of one target as last reported.
 type covered struct {
 	backend backends.Backend
-	known   bool // there was a plan
+	known   bool // something was written, or could not be
 	now     backends.Coverage
-	warned  int // how many endpoints and ports the last warning counted; 0 once all are found
+	opened  backends.Gaps // by others who contest the target
+	warned  int           // how many endpoints and ports the last warning counted; 0 once all are found
 }
 
 // NewWatch makes a watch of no target.
@@ -73,25 +75,48 @@ func (w *Watch) Coverage(target string) (backends.Coverage, bool) {
 	return backends.Coverage{}, false
 }
 
-// Planned reports what got worse. What got better has not been written yet.
+// Planned reports what got worse. What got better has not been written yet, and what the target has before the first write is only of
+// interest if that fails.
 func (w *Watch) Planned(target string, _ *backends.Plan, _ time.Duration) {
-	w.update(target, false)
+	w.update(target, func(c *covered, now backends.Coverage) bool { return c.known && worse(c.now, now) })
+}
+
+// Failed reports what the target has, although it should have more.
+func (w *Watch) Failed(target string, _ reconcile.Phase, _ error) {
+	w.update(target, func(c *covered, now backends.Coverage) bool { return !c.known || worse(c.now, now) })
+}
+
+// Disturbed reports which pods are not protected because others contest the target.
+func (w *Watch) Disturbed(target string, d *reconcile.Disturbance) {
+	var opened backends.Gaps
+	if d != nil && d.Contested && d.Changed.Opened != nil {
+		opened = d.Changed.Opened()
+	}
+	w.update(target, func(c *covered, _ backends.Coverage) bool {
+		was := c.opened
+		c.opened = opened
+		return was != opened
+	})
 }
 
 // Converged reports the present coverage.
-func (w *Watch) Converged(target string, _ intent.Revision, _ int) { w.update(target, true) }
+func (w *Watch) Converged(target string, _ intent.Revision, _ int) {
+	w.update(target, func(*covered, backends.Coverage) bool { return true })
+}
 
-func (w *Watch) update(target string, written bool) {
+// update reports the coverage of a target if that is asked for.
+func (w *Watch) update(target string, asked func(c *covered, now backends.Coverage) bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	c := w.of[target]
 	if c == nil {
 		return
 	}
-	now, ok := backends.CoverageOf(c.backend)
-	if !ok || c.known && !written && !worse(c.now, now) {
+	now, ok := backends.InForceOf(c.backend)
+	if !ok || !asked(c, now) {
 		return
 	}
+	now.Missing = now.Missing.With(slices.Collect(c.opened.All()), nil)
 	was := c.now.Missing
 	c.now, c.known = now, true
 	w.metrics.Covered(target, now)
@@ -118,9 +143,9 @@ func (c *covered) report(log logrus.FieldLogger) {
 	case lacking > 2*c.warned:
 		c.warned = lacking
 		log.WithFields(logrus.Fields{"missing": c.now.Missing.Text(), "kept": c.now.Kept + c.now.Held, "hint": c.now.Hint}).
-			Warn("pods that policies select are not found in the target")
+			Warn("pods that policies select are not protected by the target")
 	case lacking == 0 && c.warned > 0:
 		c.warned = 0
-		log.Info("all pods that policies select are found in the target")
+		log.Info("all pods that policies select are protected by the target")
 	}
 }

@@ -1,6 +1,7 @@
 package coverage_test
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/sirupsen/logrus/hooks/test"
@@ -10,6 +11,7 @@ import (
 	"github.com/netloom/netloom/pkg/coverage"
 	"github.com/netloom/netloom/pkg/metrics"
 	"github.com/netloom/netloom/pkg/object"
+	"github.com/netloom/netloom/pkg/reconcile"
 )
 
 // partial is a backend of which only the coverage is used.
@@ -44,7 +46,7 @@ func TestCoverageIsReportedAsItIsWritten(t *testing.T) {
 		logged.Reset()
 		return out
 	}
-	const lost, found = "warning: pods that policies select are not found in the target", "info: all pods that policies select are found in the target"
+	const lost, found = "warning: pods that policies select are not protected by the target", "info: all pods that policies select are protected by the target"
 
 	_, known := o.Coverage("ovn")
 	require.False(t, known, "before the first plan")
@@ -72,4 +74,36 @@ func TestCoverageIsReportedAsItIsWritten(t *testing.T) {
 	require.Equal(t, 3, enforced())
 	require.Equal(t, []string{found}, lines())
 	o.Planned("other", &backends.Plan{}, 0)
+}
+
+// TestCoverageIsOfWhatIsWritten checks that nothing counts as protected while the first write fails, nor while others contest the
+// target.
+func TestCoverageIsOfWhatIsWritten(t *testing.T) {
+	log, _ := test.NewNullLogger()
+	b := &partial{coverage: backends.Coverage{Selected: 2, Missing: missing("web-0", "web-1")}}
+	o := coverage.NewWatch(metrics.New(), log)
+	o.Add("ovn", b)
+	o.Planned("ovn", &backends.Plan{}, 0)
+	_, known := o.Coverage("ovn")
+	require.False(t, known, "the first write follows")
+	enforced := func() int { c, _ := o.Coverage("ovn"); return c.Enforced() }
+	o.Failed("ovn", reconcile.PhaseApply, errors.New("refused"))
+	_, known = o.Coverage("ovn")
+	require.True(t, known)
+	require.Zero(t, enforced())
+	b.coverage.Missing = backends.Gaps{}
+	o.Failed("ovn", reconcile.PhaseApply, errors.New("refused"))
+	require.Zero(t, enforced(), "a plan writes nothing")
+	o.Converged("ovn", 1, 0)
+	require.Equal(t, 2, enforced())
+
+	opened := &backends.Foreign{Opened: func() backends.Gaps { return missing("web-1") }}
+	o.Disturbed("ovn", &reconcile.Disturbance{Changed: opened})
+	require.Equal(t, 2, enforced(), "it is about to be repaired")
+	o.Disturbed("ovn", &reconcile.Disturbance{Changed: opened, Contested: true})
+	require.Equal(t, 1, enforced())
+	o.Converged("ovn", 2, 0)
+	require.Equal(t, 1, enforced(), "the contest goes on")
+	o.Disturbed("ovn", nil)
+	require.Equal(t, 2, enforced())
 }

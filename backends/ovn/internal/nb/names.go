@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -55,12 +57,44 @@ const MaxACLName = 63
 type Namer struct {
 	Owner string
 	space uuid.UUID
+	taken map[string]bool // names of rows of others; it is never changed
 }
 
 // NewNamer returns a Namer for the rows of an owner.
 func NewNamer(owner string) Namer {
 	root := uuid.NewSHA1(uuid.NameSpaceDNS, []byte("ovn.backends.netloom.io"))
 	return Namer{Owner: owner, space: uuid.NewSHA1(root, []byte(owner))}
+}
+
+// Without returns a Namer that also avoids names that rows of others have.
+func (n Namer) Without(taken []string) Namer {
+	all := maps.Clone(n.taken)
+	if all == nil {
+		all = map[string]bool{}
+	}
+	for _, name := range taken {
+		all[name] = true
+	}
+	n.taken = all
+	return n
+}
+
+// free returns a name, or if it is taken, the first of those with a number after it that is not.
+func (n Namer) free(name string) string {
+	out := name
+	for i := 2; n.taken[out]; i++ {
+		out = name + numberMark + strconv.Itoa(i)
+	}
+	return out
+}
+
+// numberMark is before the number of a name that replaces one that is taken. It is in no other name.
+const numberMark = "_n"
+
+// Plain returns a name as it is if it is not taken.
+func Plain(name string) string {
+	plain, _, _ := strings.Cut(name, numberMark)
+	return plain
 }
 
 // UUID returns the row's UUID, which is always the same for the same owner, table and id.
@@ -76,18 +110,18 @@ func (n Namer) Symbol(kind, id string) string {
 }
 
 // PortGroup returns the name of the port group of a set.
-func (n Namer) PortGroup(set intent.SetID) string { return n.Symbol("nlpg", string(set)) }
+func (n Namer) PortGroup(set intent.SetID) string { return n.free(n.Symbol("nlpg", string(set))) }
 
 // AddressSet returns the name of the address set of a set, for one family.
 func (n Namer) AddressSet(set intent.SetID, f intent.Families) string {
-	return n.Symbol("nlas", string(set)) + "_" + FamilyName(f)
+	return n.free(n.Symbol("nlas", string(set)) + "_" + FamilyName(f))
 }
 
 // Notes returns the name of the address set that has the notes about the ACLs of a set's port group.
-func (n Namer) Notes(set intent.SetID) string { return n.Symbol("nlnotes", string(set)) }
+func (n Namer) Notes(set intent.SetID) string { return n.free(n.Symbol("nlnotes", string(set))) }
 
 // Meter returns the name of the meter that limits logging to a rate, in lines per second.
-func (n Namer) Meter(rate uint32) string { return n.Symbol("nlmeter", fmt.Sprint(rate)) }
+func (n Namer) Meter(rate uint32) string { return n.free(n.Symbol("nlmeter", fmt.Sprint(rate))) }
 
 // Variable returns the name of a template variable: it has to be a symbol too. Its prefix identifies ours.
 func (n Namer) Variable(id string) string { return n.Symbol(n.Variables(), id) }
