@@ -30,8 +30,8 @@
 //
 // Plan reads the database (observe, loadbalancers), renders policies (render) and load balancers (internal/lb), keeps what
 // must not be deleted (keptports, lost), compares (internal/nb) and splits the operations into transactions (arrange).
-// From then on the model is what the database has, and a plan only handles what changed (incremental), until others change
-// our rows (watch). No stage calls back into the backend.
+// From then on the model is what the database has, and a plan only handles what changed (incremental). What others change is noted
+// (watch) and undone by itself (repair). No stage calls back into the backend.
 //
 // # Logical ports
 //
@@ -47,7 +47,7 @@
 // # How a restarted process finds its rows
 //
 // Every row carries external_ids netloom.io/owner and netloom.io/id, and its UUID is derived from the two (UUIDv5): a row
-// cannot be inserted twice. Rows with our owner that are not wanted are removed; rows of other owners and without an owner
+// cannot be inserted twice. If others have taken the name of a row, it gets another (nb.Namer). Rows with our owner that are not wanted are removed; rows of other owners and without an owner
 // are never touched. A row that lost its mark is recognized by its UUID, which only we derive, and is marked again.
 // Load_Balancer_Group has no external_ids, and a Chassis_Template_Var may have variables of others: there a row is ours by
 // its UUID alone, and a variable by its name. In switches and routers, references to our rows are ours.
@@ -57,7 +57,8 @@
 // From each read-back on the database reports changes of rows with our mark, of load balancer groups, and of references in
 // switches and routers. After each plan they are compared with the intended changes of its operations, element by element:
 // the cost depends on the plan, not on the size of the rows. A server reports what a transaction changed before it replies
-// to it, so changes that no operation explains were made by others, and ChangedByOthers asks for a read-back. An intended
+// to it, so changes that no operation explains were made by others. Repair reads and writes the rows that they changed, and those
+// alone; what the model does not have takes a read-back. An intended
 // change that is not reported, because it was so before or because others undid it, is checked by a select of that row.
 // References to deleted logical ports disappear by themselves. Not watched: our variables in Chassis_Template_Var rows of
 // others.
