@@ -22,7 +22,7 @@ type Watcher interface {
 	Writers(ctx context.Context) string
 }
 
-// Foreign is what others changed in a target and nobody has repaired yet. It is read-only.
+// Foreign describes changes that others made to a target and that have not been repaired yet. It is read-only.
 type Foreign struct {
 	// Objects are what was changed, sorted by kind and name, or the first MaxForeign of them. All is how many there are.
 	Objects []ForeignObject

@@ -125,7 +125,7 @@ func (m *model) rowsOf(r *renderer, touched map[string]*touched) nb.Rows {
 	for subject, g := range m.groups {
 		pg := m.row(portGroupRef(subject), r)
 		again := uuids[pg.UUID]
-		for uuid, acl := range within(g.acls, uuids) {
+		for uuid, acl := range nb.Among(g.acls, uuids) {
 			out.Put(acl)
 			again = again || gone[uuid]
 		}
@@ -147,25 +147,6 @@ func (m *model) rowsOf(r *renderer, touched map[string]*touched) nb.Rows {
 				out.Put(r.meter(rate)...)
 				break
 			}
-		}
-	}
-	return out
-}
-
-// within returns the rows whose UUIDs are in a set. The cost depends on the smaller of them.
-func within(rows nb.Rows, uuids map[string]bool) nb.Rows {
-	out := nb.Rows{}
-	if len(rows) < len(uuids) {
-		for uuid, row := range rows {
-			if uuids[uuid] {
-				out[uuid] = row
-			}
-		}
-		return out
-	}
-	for uuid := range uuids {
-		if row := rows[uuid]; row != nil {
-			out[uuid] = row
 		}
 	}
 	return out
@@ -207,9 +188,9 @@ func (m *model) concerned(rows nb.Rows, touched map[string]*touched) func(origin
 				}
 			}
 		case t.table == nb.TableAddressSet:
+			peer := intent.SetID(row.ExternalIDs()[nb.KeyID])
 			for id, g := range m.groups {
-				if g.peers[addressSetRef{intent.SetID(row.ExternalIDs()[nb.KeyID]), intent.IPv4}] ||
-					g.peers[addressSetRef{intent.SetID(row.ExternalIDs()[nb.KeyID]), intent.IPv6}] {
+				if g.peers[addressSetRef{peer, intent.IPv4}] || g.peers[addressSetRef{peer, intent.IPv6}] {
 					subject(id)
 				}
 			}

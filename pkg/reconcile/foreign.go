@@ -23,7 +23,7 @@ const (
 // Disturbance is what others did to a target that is not in sync because of it.
 type Disturbance struct {
 	Since   time.Time
-	Changed *backends.Foreign // as far as it was known then
+	Changed *backends.Foreign // what was known when the disturbance, or the contest, began
 	// Contested means that the target is changed faster than it is repaired: even if what was changed is repaired at this moment, it
 	// will not be at the next.
 	Contested bool

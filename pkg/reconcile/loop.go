@@ -31,7 +31,7 @@ type Loop struct {
 	reached *intent.Snapshot  // what the next incremental plan starts from; nil reads back
 	stale   backends.ReadBack // why the next plan reads back; "" if the target was in sync with reached at the last write or read
 	judged  bool              // the target's rows of objects that are missing have been checked
-	// disturbance is what others did and nobody has repaired yet, or a contest that may go on; nil if there is neither.
+	// disturbance is an unrepaired change by others, or a contest that has not ended; nil if there is neither.
 	disturbance *Disturbance
 
 	mu       sync.Mutex

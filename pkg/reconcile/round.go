@@ -35,7 +35,7 @@ func (l *Loop) round(ctx context.Context) outcome {
 	}
 	m := lost
 	if readBack == "" {
-		// What others changed is repaired first: the plan that follows expects the target as it was.
+		// Changes by others are repaired first, because the next plan assumes that the target is as the last one left it.
 		var why backends.ReadBack
 		if m, why = l.undo(ctx); m == failed || m == unreachable {
 			return m

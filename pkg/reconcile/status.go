@@ -13,8 +13,8 @@ type Status struct {
 	Target   string
 	Wanted   intent.Revision // the newest snapshot that was planned
 	Revision intent.Revision // the snapshot that the target was last in sync with
-	// Converged means that the last round succeeded and nobody disturbs the target: it is in sync with Revision, as far as is
-	// known.
+	// Converged means that the last round succeeded and no change by others is left to repair: as far as netloom knows, the target
+	// is in sync with Revision.
 	Converged bool
 	Err       error // why the last round failed, or Disturbed; nil if Converged
 	// Disturbed is what others changed and nothing has repaired yet; nil if there is nothing. It is read-only.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -51,29 +52,30 @@ func TestDrillWriter(t *testing.T) {
 	for range 5 { // as many as are repaired at once
 		in.clear()
 		d.awaitClosed()
+		d.awaitInSync()
 	}
 	metrics := d.metrics()
 	require.Contains(t, metrics, `netloom_readbacks_total{reason="foreign-change",target="ovn"} 0`)
-	require.Contains(t, metrics, `netloom_target_up{target="ovn"} 1`)
 	require.Contains(t, metrics, `netloom_target_contested{target="ovn"} 0`)
 
 	t.Log("one that writes as fast as it can contests the target")
-	for !d.contested() {
-		in.clear()
-	}
+	stop := in.storm()
+	defer stop()
+	await.True(t, d.contested, "the contest")
 	said, err := d.netloom.Get("/readyz")
 	require.NoError(t, err)
 	require.Contains(t, said, "degraded: ovn is contested: someone else changes Port_Group ")
 	require.Contains(t, said, " (ports) faster than it is repaired; connected are ptcp:")
 	require.Contains(t, d.metrics(), `netloom_target_up{target="ovn"} 0`)
 	require.NotContains(t, d.metrics(), "netloom_oldest_unenforced_change_seconds 0\n")
-	await.True(t, func() bool { in.clear(); return d.reasonOf("team-1", "web") == "ChangedByOthers" }, "the PolicyStatus")
+	await.True(t, func() bool { return d.reasonOf("team-1", "web") == "ChangedByOthers" }, "the PolicyStatus")
 
 	t.Log("it gives up")
+	stop()
 	d.awaitClosed()
 	await.True(t, func() bool { d.netloom.Running(); return !d.contested() }, "the end of the contest")
 	await.True(t, func() bool { return d.reasonOf("team-1", "web") == "Enforced" }, "the PolicyStatus")
-	require.Contains(t, d.metrics(), `netloom_target_up{target="ovn"} 1`)
+	d.awaitInSync()
 
 	if *drillsFlag {
 		in.share(3*time.Second, 20, 0.02)
@@ -117,10 +119,33 @@ func (d *drill) intrude() *intruder {
 // clear takes the ports out of the group.
 func (in *intruder) clear() {
 	in.d.t.Helper()
+	require.NoError(in.d.t, in.empty())
+}
+
+func (in *intruder) empty() error {
 	_, err := in.Transact(map[string]any{
 		"op": "update", "table": "Port_Group", "where": []any{[]any{"_uuid", "==", in.group}}, "row": map[string]any{"ports": []any{"set", []any{}}},
 	})
-	require.NoError(in.d.t, err)
+	return err
+}
+
+// storm clears the group as fast as it can until it is stopped. The intruder must not be used meanwhile.
+func (in *intruder) storm() (stop func()) {
+	enough, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			select {
+			case <-enough:
+				return
+			default:
+				if in.empty() != nil {
+					return
+				}
+			}
+		}
+	}()
+	return sync.OnceFunc(func() { close(enough); <-ended })
 }
 
 // share writes n times, at a distance, and requires that an isolated pod is open for less than a share of the time, or that netloom
@@ -158,6 +183,12 @@ func (in *intruder) share(every time.Duration, n int, most float64) {
 func (d *drill) awaitClosed() {
 	d.t.Helper()
 	await.True(d.t, func() bool { d.netloom.Running(); return !d.witness.allows(toPod(1, 0)) }, "an isolated pod is closed again")
+}
+
+// awaitInSync waits until netloom says that the target is in sync: it does so just after the rows were written.
+func (d *drill) awaitInSync() {
+	d.t.Helper()
+	await.True(d.t, func() bool { return strings.Contains(d.metrics(), `netloom_target_up{target="ovn"} 1`) }, "the target is in sync")
 }
 
 func (d *drill) contested() bool {

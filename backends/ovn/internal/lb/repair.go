@@ -13,7 +13,7 @@ func (m *Model) Rows(uuids, gone map[string]bool) nb.Rows {
 	out := nb.Rows{}
 	places := map[place]bool{}
 	for _, b := range m.renderings {
-		for uuid, lb := range common(b.rows, uuids) {
+		for uuid, lb := range nb.Among(b.rows, uuids) {
 			out.Put(lb.Row)
 			places[lb.at] = places[lb.at] || gone[uuid]
 		}
@@ -33,31 +33,12 @@ func (m *Model) Rows(uuids, gone map[string]bool) nb.Rows {
 			}
 		}
 	}
-	for _, acl := range common(m.acls, uuids) {
+	for _, acl := range nb.Among(m.acls, uuids) {
 		out.Put(acl)
 	}
 	for uuid, host := range m.references {
 		if uuids[uuid] || len(gone) > 0 && refersTo(host, gone) {
 			out.Put(host)
-		}
-	}
-	return out
-}
-
-// common returns the entries of m whose keys are in keys. The cost depends on the smaller of them.
-func common[V any](m map[string]V, keys map[string]bool) map[string]V {
-	out := map[string]V{}
-	if len(m) < len(keys) {
-		for k, v := range m {
-			if keys[k] {
-				out[k] = v
-			}
-		}
-		return out
-	}
-	for k := range keys {
-		if v, ok := m[k]; ok {
-			out[k] = v
 		}
 	}
 	return out

@@ -99,6 +99,25 @@ func (rows Rows) Put(list ...*Row) {
 	}
 }
 
+// Among returns the entries of m whose keys are in keys. The cost depends on the smaller of them.
+func Among[V any](m map[string]V, keys map[string]bool) map[string]V {
+	out := map[string]V{}
+	if len(m) < len(keys) {
+		for k, v := range m {
+			if keys[k] {
+				out[k] = v
+			}
+		}
+		return out
+	}
+	for k := range keys {
+		if v, ok := m[k]; ok {
+			out[k] = v
+		}
+	}
+	return out
+}
+
 // Names returns the display names of rows, by UUID.
 func Names(lists ...Rows) map[string]string {
 	out := map[string]string{}
