@@ -387,7 +387,7 @@ func TestAnEventThatIsLost(t *testing.T) {
 			r.pass(time.Second)
 		}
 		require.Equal(t, []string{"a", "b"}, r.holds(), "it may be on its way")
-		r.pass(12 * time.Second)
+		r.pass(14 * time.Second) // at most 11 to the second look, and 2 until an informer lists again
 		require.Equal(t, []string{"a", "c"}, r.holds())
 		require.Equal(t, map[source.RenewalCause]int{source.RenewalDiffers: 1}, r.proof().Renewals)
 		require.Empty(t, r.lost)
