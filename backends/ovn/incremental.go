@@ -181,18 +181,11 @@ func (p *planner) planMembers() {
 			if p.m.peers[ref] == 0 || set == nil {
 				continue
 			}
-			add, remove := d.addresses(f)
-			listed := prefixesOf(set, f) // these stay, whether or not a member has the same address
-			add, remove = without(add, listed), without(remove, listed)
+			add, remove := d.addresses(set, f)
 			listing, unlisting := d.listing(set, f)
 			p.mutate(p.m.row(ref, p.r), "addresses", append(add, listing...), append(remove, unlisting...))
 		}
 	}
-}
-
-// without leaves out what is listed.
-func without(values, listed []string) []string {
-	return slices.DeleteFunc(values, func(v string) bool { return slices.Contains(listed, v) })
 }
 
 // portEdits returns the edits of the port groups that existed before and stay.
@@ -309,11 +302,12 @@ func net[K comparable](m map[K]bool, k K, came bool) {
 	m[k] = came
 }
 
-// addresses formats the addresses of one family that were added and removed.
-func (d *delta) addresses(f intent.Families) (add, remove []string) {
+// addresses formats the addresses of one family that were added and removed. Those that the set lists stay, whether or not a member
+// has the same.
+func (d *delta) addresses(set *intent.Set, f intent.Families) (add, remove []string) {
 	for a, came := range d.addrs {
 		switch {
-		case intent.FamilyOf(a) != f:
+		case intent.FamilyOf(a) != f || lists(set, a):
 		case came:
 			add = append(add, a.String())
 		default:

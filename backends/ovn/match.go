@@ -1,6 +1,9 @@
 package ovn
 
 import (
+	"net/netip"
+	"slices"
+
 	"github.com/netloom/netloom/backends/ovn/internal/nb"
 	"github.com/netloom/netloom/pkg/intent"
 )
@@ -68,13 +71,13 @@ func setMatches(names nb.Namer, cluster intent.Families, d intent.Direction, set
 	}
 	var out []peerMatch
 	for _, f := range []intent.Families{intent.IPv4, intent.IPv6} {
-		prefixes := prefixesOf(set, f)
+		prefixes := ofFamily(set.Prefixes, f)
 		members := set.Members != nil && cluster.Has(f) || len(set.Hosts) > 0 // an address set, which may be empty at times
 		field := nb.AddressField(f, sideOf(d).address)
 		switch {
 		case !members && len(prefixes) == 0:
 		case !members && len(prefixes) <= inlinePrefixes:
-			out = append(out, peerMatch{expr: nb.MatchAny(field, prefixes)})
+			out = append(out, peerMatch{expr: nb.MatchAny(field, prefixesOf(set, f))})
 		default:
 			out = append(out, peerMatch{expr: field + " == $" + names.AddressSet(set.ID, f), set: set.ID, family: f})
 		}
@@ -85,10 +88,28 @@ func setMatches(names nb.Namer, cluster intent.Families, d intent.Direction, set
 // prefixesOf renders the prefixes of one family as OVN does: just the address if the prefix contains no other.
 func prefixesOf(set *intent.Set, f intent.Families) []string {
 	var out []string
-	for _, p := range set.Prefixes {
-		if intent.FamilyOf(p.Addr()) == f {
-			out = append(out, nb.PrefixText(p))
-		}
+	for _, p := range ofFamily(set.Prefixes, f) {
+		out = append(out, nb.PrefixText(p))
 	}
 	return out
+}
+
+// ofFamily returns the prefixes of one family, of a list in which those of IPv4 come first.
+func ofFamily(prefixes []netip.Prefix, f intent.Families) []netip.Prefix {
+	first6, _ := slices.BinarySearchFunc(prefixes, true, func(p netip.Prefix, _ bool) int {
+		if p.Addr().Is4() {
+			return -1
+		}
+		return 0
+	})
+	if f == intent.IPv4 {
+		return prefixes[:first6]
+	}
+	return prefixes[first6:]
+}
+
+// lists reports whether a prefix of a set is just that address.
+func lists(set *intent.Set, a netip.Addr) bool {
+	_, found := slices.BinarySearchFunc(set.Prefixes, netip.PrefixFrom(a, a.BitLen()), intent.ComparePrefixes)
+	return found
 }

@@ -1,6 +1,7 @@
 package ovn_test
 
 import (
+	"net/netip"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -170,4 +171,30 @@ func TestPortsByExternalIDs(t *testing.T) {
 	r.reconcile(t, left)
 	requireGroup(t, r, []string{"p-2"})
 	r.requireSettled(t, left)
+}
+
+// TestAnAddressThatARuleListsStays has pods with it come and go.
+func TestAnAddressThatARuleListsStays(t *testing.T) {
+	r := newRig(t, "ovn-kubernetes")
+	listing := func(members ...string) *backendtest.State {
+		state := shop("b")
+		state.Sets[1].Keys = nil
+		for _, name := range members {
+			state.Sets[1].Keys = append(state.Sets[1].Keys, object.Key{Namespace: "shop", Name: name})
+		}
+		for i := range 9 {
+			state.Sets[1].Prefixes = append(state.Sets[1].Prefixes, netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 0, 0, byte(1 + i)}), 32))
+		}
+		return state
+	}
+	was := listing("a").Snapshot()
+	r.reconcile(t, was)
+	all := r.addresses(t, "web")
+	require.Len(t, all, 9)
+	for _, members := range [][]string{{}, {"b"}, {"a"}, {}} {
+		was = backendtest.Advance(was, listing(members...))
+		r.reconcile(t, was)
+		require.Equal(t, all, r.addresses(t, "web"), "%v", members)
+		r.requireSettled(t, was)
+	}
 }
