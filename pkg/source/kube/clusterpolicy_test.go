@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -147,4 +148,36 @@ func TestClusterWidePoliciesLostLater(t *testing.T) {
 			require.True(t, known)
 		})
 	}
+}
+
+// TestKindsThatAnAPILacksAreNoneOfItsOutage has an API away that did not have them when it last answered.
+func TestKindsThatAnAPILacksAreNoneOfItsOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		api := clusterPolicyAPI(t)
+		no := (&refusal{}).to(&api.Fake, clusterPolicyGVR.Resource)
+		no.set(notFound(clusterPolicyGVR.GroupResource()))
+		k := New(kubefake.NewClientset(), Options{ClusterPolicies: api}, quiet())
+		sourcetest.Run(t, k)
+		synctest.Wait()
+		for _, err := range []error{errors.New("connection refused"), apierrors.NewInternalError(errors.New("etcd"))} {
+			no.set(err)
+			for range 120 {
+				time.Sleep(time.Second)
+				synctest.Wait()
+				require.Empty(t, k.Unavailable())
+				require.Empty(t, k.Problems())
+				require.True(t, k.Synced())
+			}
+			no.set(notFound(clusterPolicyGVR.GroupResource()))
+			time.Sleep(time.Minute)
+		}
+		no.set(forbidden(clusterPolicyGVR.Resource)) // by discovery it has none
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		require.Empty(t, k.Problems())
+		no.set(nil)
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		require.Equal(t, []object.Ref{lockdown}, k.Drain(), "it is read once there is one")
+	})
 }

@@ -244,6 +244,10 @@ func (k *Source) failed(r *source.Resource, err error) {
 	}
 	lacks := k.lacks(r, err)
 	k.mu.Lock()
+	if k.absent[r.Kind] && !isRefusal(err) {
+		k.mu.Unlock()
+		return // the API is away, which other kinds report; when it last answered, it had no such kind
+	}
 	k.refuse(r, err)
 	if lacks && k.isUnavailable(r.Kind) {
 		isNew := !k.absent[r.Kind]

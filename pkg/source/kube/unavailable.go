@@ -38,11 +38,13 @@ func (k *Source) lacks(r *source.Resource, err error) bool {
 // does not answer refuses nothing. The caller holds the lock.
 func (k *Source) refuse(r *source.Resource, err error) {
 	informed := k.resources[r.Kind]
-	if !isOptional(r) || informed.handler.HasSynced() || !apierrors.IsForbidden(err) && !apierrors.IsNotFound(err) {
-		return
+	if isOptional(r) && !informed.handler.HasSynced() && isRefusal(err) {
+		k.refused[r.Kind] = true
 	}
-	k.refused[r.Kind] = true
 }
+
+// isRefusal reports whether an error is the answer of an API that lacks the definition of a resource, or refuses permission.
+func isRefusal(err error) bool { return apierrors.IsForbidden(err) || apierrors.IsNotFound(err) }
 
 // isUnavailable reports whether a kind has never been readable. The caller holds the lock.
 func (k *Source) isUnavailable(kind string) bool {
