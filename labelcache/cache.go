@@ -40,6 +40,7 @@ type Cache struct {
 	terms     []*term
 	termSlots slots
 	termByID  map[string]*term
+	resized   []*term // that Matches may have to report
 	stamp     uint64
 
 	sets      map[SetID]*set
@@ -204,7 +205,7 @@ func (c *Cache) update(id uint32, e *Endpoint) {
 	p := &c.pods[id]
 	was := p.ep
 	ports := !slices.Equal(was.Ports, e.Ports)
-	other := ports || was.Node != e.Node || !maps.Equal(was.Labels, e.Labels)
+	other := ports || was.Opaque != e.Opaque || was.Node != e.Node || !maps.Equal(was.Labels, e.Labels)
 	addrs := !slices.Equal(was.Addrs, e.Addrs) || !slices.Equal(was.Shared, e.Shared)
 	if !other && !addrs {
 		return

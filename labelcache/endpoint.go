@@ -52,6 +52,8 @@ type Endpoint struct {
 	Shared []netip.Addr
 	Ports  []NamedPort // in the order of declaration
 	Node   string      // where it runs; "" when unknown
+	// Opaque means that the labels and ports are not known: no term selects it, except for those of opaque endpoints.
+	Opaque bool
 
 	numbers map[PortMatch]uint16 // of Ports, by name and protocol; nil if comparing the few ports is as quick
 }

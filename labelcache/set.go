@@ -16,6 +16,10 @@ type term struct {
 	scopes  []*facet
 	watched []*facet
 	stamp   uint64 // of the last relabelling that checked it
+
+	matches  int  // how many endpoints match it
+	reported int  // of those, as last reported by Matches
+	resized  bool // it may have to be reported
 }
 
 // set is a union of terms. It exists until the commit after its last term was removed.
@@ -150,6 +154,7 @@ func (c *Cache) join(t *term, id uint32, p *pod) {
 
 // enter puts an endpoint that matches t into the sets of t.
 func (c *Cache) enter(t *term, id uint32, p *pod) {
+	c.matched(t, 1)
 	c.count(t, p.ep, 1)
 	for _, s := range t.sets {
 		if s.members.add(id, c.epoch) {
@@ -164,6 +169,7 @@ func (c *Cache) quit(t *term, id uint32, p *pod, was *Endpoint) {
 		return
 	}
 	p.lose(t.slot)
+	c.matched(t, -1)
 	c.count(t, was, -1)
 	for _, s := range t.sets {
 		if !c.covered(s, p) && s.members.remove(id, c.epoch) {

@@ -15,6 +15,7 @@ type Selection struct {
 	Pods       labels.Selector // nil leaves it open
 	Node       string          // "" leaves it open
 	Port       PortMatch
+	Opaque     bool // selects the endpoints that are Opaque, and no others
 }
 
 // Term is a Selection in canonical form. It is immutable. The zero value selects nothing.
@@ -30,6 +31,7 @@ type spec struct {
 	pods       []clause
 	node       string
 	port       PortMatch
+	opaque     bool
 }
 
 // NewTerm brings a selection into canonical form. A selection that contradicts itself selects nothing.
@@ -43,7 +45,7 @@ func NewTerm(s Selection) Term {
 		return Term{}
 	}
 	p := &spec{
-		cluster: s.Cluster, namespace: s.Namespace, node: s.Node, port: s.Port.canonical(),
+		cluster: s.Cluster, namespace: s.Namespace, node: s.Node, port: s.Port.canonical(), opaque: s.Opaque,
 		anyLabels: s.Namespaces == nil, namespaces: ns, pods: pods,
 	}
 	p.id = p.text()
@@ -99,5 +101,5 @@ func (s *spec) matchesPlace(cluster, namespace string, known bool, set map[strin
 
 // matchesPod reports whether e matches, apart from its namespace.
 func (s *spec) matchesPod(e *Endpoint) bool {
-	return (s.node == "" || s.node == e.Node) && allMatch(s.pods, e.Labels) && s.port.matches(e)
+	return s.opaque == e.Opaque && (s.node == "" || s.node == e.Node) && allMatch(s.pods, e.Labels) && s.port.matches(e)
 }

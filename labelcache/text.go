@@ -25,6 +25,9 @@ func (s *spec) text() string {
 	if s.cluster != "" {
 		b.WriteString(" cluster=" + word(s.cluster))
 	}
+	if s.opaque {
+		b.WriteString(" opaque")
+	}
 	if s.node != "" {
 		b.WriteString(" node=" + word(s.node))
 	}
@@ -40,9 +43,12 @@ func (s *spec) text() string {
 // words describes in English what s selects.
 func (s *spec) words() string {
 	var b strings.Builder
-	if len(s.pods) == 0 {
+	switch {
+	case s.opaque:
+		b.WriteString("pods whose labels are beyond their budget")
+	case len(s.pods) == 0:
 		b.WriteString("all pods")
-	} else {
+	default:
 		b.WriteString("pods " + format(s.pods))
 	}
 	if s.port.Name != "" {

@@ -49,14 +49,14 @@ func (t *Translator) putPeerPod(key object.Key, pod *corev1.Pod) {
 		t.dropPeerPod(key)
 		return
 	}
+	t.limit(key, pod, &endpoint, &faults)
 	t.putEndpoint(key, &podEntry{endpoint: &endpoint, problems: faults.List, leaving: pod.DeletionTimestamp != nil})
 	t.space.look(key, endpoint.Addrs)
 }
 
 func (t *Translator) dropPeerPod(key object.Key) {
-	t.putEndpoint(key, nil)
+	t.dropPod(key)
 	t.space.look(key, nil)
-	t.problems.Set(peerRef(key), nil)
 }
 
 // peerRef is the reference under which the problems of a pod of another cluster are kept. It differs from those of all pods of

@@ -23,11 +23,19 @@ func (t *Translator) putPod(pod *corev1.Pod) {
 	}
 	t.sdwan.PutPod(pod, addrs)
 	if !ok {
-		t.problems.Set(t.podRef(key), nil)
-		t.putEndpoint(key, nil)
+		t.dropPod(key)
 		return
 	}
+	t.limit(key, pod, &endpoint, &faults)
 	t.putEndpoint(key, &podEntry{endpoint: &endpoint, problems: faults.List, leaving: pod.DeletionTimestamp != nil})
+}
+
+// dropPod removes what is known of a pod as an endpoint.
+func (t *Translator) dropPod(key object.Key) {
+	ref := t.podRef(key)
+	t.unlimit(ref)
+	t.putEndpoint(key, nil)
+	t.problems.Set(ref, nil)
 }
 
 // podRef is the reference under which the problems of a pod are kept.

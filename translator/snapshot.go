@@ -13,10 +13,12 @@ import (
 func (t *Translator) Snapshot() *intent.Snapshot {
 	next := t.snapshot.Next()
 	var changes []labelcache.Change
+	t.limitPods()
 	for {
 		t.policies.Translate(next)
 		t.sdwan.Translate(next)
 		changes = append(changes, t.sets.Commit()...)
+		t.policies.Balance()
 		if t.dirty.Len(dirty.Policies, dirty.Parts, dirty.Resources) == 0 {
 			break
 		}
@@ -25,6 +27,7 @@ func (t *Translator) Snapshot() *intent.Snapshot {
 	t.sets.Release()
 	changes = append(changes, t.sets.Commit()...)
 
+	t.policies.ReportBudgets()
 	t.policies.Settle(next, t.snapshot)
 	t.services.Translate(next)
 	t.sdwan.Settle(next, t.snapshot)

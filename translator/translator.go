@@ -47,6 +47,9 @@ type Options struct {
 	// Budget is what one NetworkPolicy or Service may cost. One that costs more fails closed: a policy isolates what it
 	// selects and allows nothing, a Service has no backends. The zero value is budget.Default.
 	Budget budget.Limits
+	// Shares is what the NetworkPolicies, Services or pods of one namespace may cost together, and those of all. The newest ones beyond
+	// it fail closed likewise: of a pod, no labels are known, and it is isolated. Zeros are those of budget.SharesOf without a memory limit.
+	Shares budget.All
 }
 
 // Translator holds the current objects and what they translate to. It is not safe for concurrent use; the snapshots it
@@ -61,6 +64,7 @@ type Translator struct {
 	dirty     *dirty.Queue
 	problems  *object.Problems
 	pods      podTable
+	opaque    *opaquePods
 	peers     map[string]*peerObjects // by cluster
 	space     addressSpace
 	sets      *sets.Table
@@ -94,8 +98,10 @@ func New(opts Options) *Translator {
 	}
 	t.hosts = host.NewTable()
 	t.sets = sets.NewTable(t.cache, t.hosts, t.dirty, opts.Cluster, opts.Node)
-	t.policies = policy.NewTable(t.source, opts.Budget, t.sets, t.hosts, t.dirty, t.problems, opts.PartsOnly)
-	t.services = service.NewTable(t.source, opts.Budget, t.dirty, t.problems)
+	shares := opts.Shares.WithDefaults()
+	t.policies = policy.NewTable(t.source, opts.Budget, shares.Policies, t.sets, t.hosts, t.dirty, t.problems, opts.PartsOnly)
+	t.opaque = newOpaquePods(opts.Budget, shares.Pods)
+	t.services = service.NewTable(t.source, opts.Budget, shares.Services, t.dirty, t.problems)
 	t.sdwan = sdwan.NewTable(t.source, opts.SDWAN, t.sets, t.hosts, t.dirty, t.problems)
 	return t
 }
@@ -142,8 +148,7 @@ func (t *Translator) Remove(kind, namespace, name string) {
 	ref := object.Ref{Kind: kind, Namespace: namespace, Name: name}
 	switch kind {
 	case object.KindPod:
-		t.putEndpoint(object.Key{Cluster: t.source.Cluster, Namespace: namespace, Name: name}, nil)
-		t.problems.Set(ref, nil)
+		t.dropPod(object.Key{Cluster: t.source.Cluster, Namespace: namespace, Name: name})
 		t.sdwan.RemovePod(namespace, name)
 	case object.KindNamespace:
 		t.cache.DeleteNamespace(t.source.Cluster, name)

@@ -81,6 +81,7 @@ func optionsOf(cfg *configuration) daemon.Options {
 		Cluster: cfg.Cluster, Peers: peersOf(cfg.Config), Families: cfg.Families, Node: cfg.ZoneNode,
 		Target:          cfg.target,
 		ConfirmInterval: cfg.ConfirmInterval,
+		BudgetMemory:    cfg.BudgetMemory,
 		Reconcile: reconcile.Options{
 			Target:      "the database",
 			MinInterval: cfg.MinInterval, MaxInterval: cfg.DriftInterval,

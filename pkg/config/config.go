@@ -34,6 +34,8 @@ type Config struct {
 	Manifests string // directory; "" reads from Kubernetes
 	// MaxManifestSize is the limit on a file of Manifests, in bytes.
 	MaxManifestSize int64
+	// BudgetMemory is the memory for which the budgets of namespaces are sized, in bytes; 0 is the memory limit of the process.
+	BudgetMemory int64
 
 	// UpstreamCluster is a directory that describes the API servers to use in place of a kubeconfig; "" is none.
 	UpstreamCluster string

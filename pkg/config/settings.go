@@ -70,6 +70,8 @@ func (c *Config) loopSettings() []setting.Setting {
 			&c.RetryMax),
 		setting.Fraction("max-delete-fraction", "0.5", "maximum share of the objects of a kind that may disappear within an hour without a deletion; if more disappear, they stay in force",
 			&c.MaxDeleteFraction),
+		setting.Size("budget-memory", "", "memory for which the budgets of namespaces are sized; default: the memory limit of the process, or 4Gi without one; see docs/security.md",
+			&c.BudgetMemory),
 		setting.Bool("force", "false", "remove the rows of any number of objects that are missing at startup; ends once the target is in sync, and after five minutes",
 			&c.Force),
 	}

@@ -1,7 +1,9 @@
 package daemon
 
 import (
+	"math"
 	"net/http"
+	"runtime/debug"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -16,6 +18,7 @@ import (
 	"github.com/netloom/netloom/pkg/source"
 	"github.com/netloom/netloom/pkg/source/kube"
 	"github.com/netloom/netloom/translator"
+	"github.com/netloom/netloom/translator/budget"
 	resources "github.com/netloom/netloom/translator/sdwan"
 )
 
@@ -53,6 +56,9 @@ type Options struct {
 
 	Serving serving.Options // how these are served
 
+	// BudgetMemory is the memory for which the budgets of namespaces are sized, in bytes; 0 is the memory limit of the process.
+	BudgetMemory int64
+
 	KeepMemory bool // returns no memory to the system after read-backs, for a process with many daemons such as a test
 
 	Leader election.Options // how one of several instances is chosen to write
@@ -73,8 +79,18 @@ func (o *Options) translation() translator.Options {
 		Cluster: o.Cluster, ClusterSet: o.Peers.clusterSet(), Families: o.Families, Node: o.Node, SDWAN: resources.Options{
 			ClusterWide: o.SDWAN.ClusterWide, ServiceRules: rules, ServicePurpose: o.SDWAN.ServicePurpose,
 		},
+		Shares:    o.shares(),
 		PartsOnly: !o.SDWAN.Enabled && o.Target.PartsOnly(), // CNFs take whole rules
 	}
+}
+
+// shares returns the budgets of namespaces.
+func (o *Options) shares() budget.All {
+	memory := o.BudgetMemory
+	if limit := debug.SetMemoryLimit(-1); memory == 0 && limit != math.MaxInt64 {
+		memory = limit
+	}
+	return budget.SharesOf(memory)
 }
 
 // login is how to connect to the Kubernetes API.

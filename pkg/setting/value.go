@@ -118,7 +118,7 @@ func Whole[T int | uint32](key, def, usage string, value *T) Setting {
 	}
 }
 
-// Size accepts a number of bytes, at least 1.
+// Size accepts a number of bytes, at least 1. If the default is "", that is accepted too, as 0.
 func Size(key, def, usage string, value *int64) Setting {
 	units := []struct {
 		suffix string
@@ -128,6 +128,10 @@ func Size(key, def, usage string, value *int64) Setting {
 		Key: key, Default: def, Usage: usage, Expect: "a size greater than 0 in bytes, Ki, Mi or Gi, such as 64Mi",
 		Set: func(v string) bool {
 			for _, u := range units {
+				if v == "" && def == "" {
+					*value = 0
+					return true
+				}
 				if digits, ok := strings.CutSuffix(v, u.suffix); ok {
 					n, err := strconv.ParseInt(digits, 10, 64)
 					*value = n * u.bytes
@@ -138,7 +142,7 @@ func Size(key, def, usage string, value *int64) Setting {
 		},
 		Show: func() any {
 			for _, u := range units {
-				if n := *value; n%u.bytes == 0 {
+				if n := *value; n != 0 && n%u.bytes == 0 {
 					return strconv.FormatInt(n/u.bytes, 10) + u.suffix
 				}
 			}

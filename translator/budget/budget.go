@@ -1,5 +1,6 @@
-// Package budget bounds what one source object may cost. Work is counted, not timed: an object is within its budget on
-// every machine or on none. The budget is spent before the work is done.
+// Package budget bounds what one source object may cost (Limits, Account), and the objects of a namespace and of all together
+// (Shares, Ledger). Work is counted, not timed: an object is within its budget on every machine or on none. The budget is spent
+// before the work is done.
 package budget
 
 import "fmt"
@@ -25,6 +26,8 @@ const (
 	Frontends
 	// Backends are the endpoints behind each port of a Service, once for each of its addresses that is not a node's.
 	Backends
+	// Labels are the labels and named ports of a pod.
+	Labels
 
 	units
 )
@@ -32,7 +35,7 @@ const (
 // String returns the name of the unit for display, in the plural.
 func (u Unit) String() string {
 	names := [units]string{
-		"prefixes", "selectors", "selector values", "rules and resolved ports", "port ranges", "frontends", "backends",
+		"prefixes", "selectors", "selector values", "rules and resolved ports", "port ranges", "frontends", "backends", "labels and named ports",
 	}
 	if u < units {
 		return names[u]
@@ -47,7 +50,7 @@ type Limits [units]int
 // processor time and 100 MiB.
 func Default() Limits {
 	return Limits{
-		Prefixes: 20_000, Selectors: 2_000, Values: 20_000, Rules: 4_000, Ports: 4_000, Frontends: 100_000, Backends: 200_000,
+		Prefixes: 20_000, Selectors: 2_000, Values: 20_000, Rules: 4_000, Ports: 4_000, Frontends: 100_000, Backends: 200_000, Labels: 1000,
 	}
 }
 

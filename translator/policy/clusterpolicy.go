@@ -48,14 +48,16 @@ func (t *Table) translateCluster(form *clusterForm) (*result, []object.Problem) 
 			Subject: p.sets.Retain(&p.out.refs, p.sets.Subjects([]labelcache.Term{subject})),
 		}
 		p.sets.Gate(&p.out.refs, policy.Subject)
-		policy.Rules = p.translateRules(d)
+		if p.standing != budget.Beyond {
+			policy.Rules = p.translateRules(d)
+		}
 		if slices.ContainsFunc(policy.Rules, func(r intent.Rule) bool { return r.Action == intent.Pass }) {
 			policy.Namespaces = p.subjectNamespaces()
 		}
 		p.out.policies = append(p.out.policies, policy)
 		p.out.denies[d] = p.out.denies[d] || denies(policy.Rules)
 	}
-	if err := p.account.Err(); err != nil {
+	if err := p.charge(); err != nil {
 		p.Add("spec", "%v; its rules that deny or pass deny everything, and the others match nothing", err)
 		p.close()
 	}
@@ -212,7 +214,9 @@ func (p *clusterPolicy) close() {
 		for i := range p.form.rules[policy.Direction] {
 			r := &p.form.rules[policy.Direction][i]
 			action, _ := p.does(r)
-			policy.Rules = append(policy.Rules, closed(r, action)...)
+			if policy.Rules = closed(r, action); len(policy.Rules) > 0 {
+				break // it denies everything
+			}
 		}
 		p.out.denies[policy.Direction] = p.out.denies[policy.Direction] || denies(policy.Rules)
 	}

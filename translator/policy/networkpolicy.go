@@ -33,6 +33,9 @@ type rule struct {
 func (t *Table) translatePolicy(np *networkingv1.NetworkPolicy) (*result, []object.Problem) {
 	p := &networkPolicy{translation: t.translation(object.KindNetworkPolicy, np), np: np}
 	selector, err := p.selector(&np.Spec.PodSelector)
+	if err == nil && p.standing == budget.Beyond && valuesIn(&np.Spec.PodSelector) > maxValuesBeyond {
+		err = fmt.Errorf("it compares with more than %d values, and %s", maxValuesBeyond, p.beyond())
+	}
 	readable := err == nil
 	if !readable {
 		p.Add("spec.podSelector", "%v; every pod in the namespace is isolated and nothing is allowed", err)
@@ -51,14 +54,16 @@ func (t *Table) translatePolicy(np *networkingv1.NetworkPolicy) (*result, []obje
 			Subject:    p.sets.Retain(&p.out.refs, p.sets.Subjects([]labelcache.Term{subject})), CNFs: scope,
 		}
 		p.sets.Gate(&p.out.refs, policy.Subject)
-		if readable {
+		if readable && p.standing != budget.Beyond {
 			policy.Rules = p.translateRules(d, logging.Allow != intent.SeverityNone)
 		}
 		p.out.policies = append(p.out.policies, policy)
 		p.sets.Isolate(&p.out.refs, d, subject)
 	}
-	if err := p.account.Err(); err != nil && readable {
-		p.Add("spec", "%v; the pods that it selects are isolated and nothing is allowed", err)
+	if err := p.charge(); err != nil {
+		if readable {
+			p.Add("spec", "%v; the pods that it selects are isolated and nothing is allowed", err)
+		}
 		p.dropRules()
 	}
 	p.out.refs.Join(&p.ruleRefs)

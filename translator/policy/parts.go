@@ -44,6 +44,9 @@ func (l *peerList) each() []sets.Spec {
 	if l.anyone {
 		return nil
 	}
+	if len(l.all.Terms)+len(l.hosts) == 0 && len(l.prefixes) > 0 {
+		return []sets.Spec{*l.all}
+	}
 	out := make([]sets.Spec, 0, len(l.selections)+1)
 	for _, term := range l.all.Terms {
 		out = append(out, sets.Spec{Terms: []labelcache.Term{term}}.Named())

@@ -24,6 +24,8 @@ import (
 type Table struct {
 	source     field.Source
 	budget     budget.Limits
+	ledger     *budget.Ledger
+	unmeasured int // terms of policies translated since the ledger was told what they match
 	sets       *sets.Table
 	hosts      *host.Table
 	dirty      *dirty.Queue
@@ -39,6 +41,7 @@ type Table struct {
 	common     sharing // what rules allow, peer by peer
 	rests      sharing // what is left of rules without what is worth sharing of that
 	partsOnly  bool    // see translator.Options
+	opaque     bool    // there are opaque pods
 }
 
 // result is what one object became.
@@ -46,9 +49,10 @@ type result struct {
 	policies []*intent.Policy
 	node     *intent.Node // of a node
 	refs     sets.Refs
-	denies   [2]bool  // a rule denies, by direction
-	nodes    bool     // it depends on the labels and addresses of nodes
-	hosts    []string // the DNS names that it depends on, each once
+	denies   [2]bool   // a rule denies, by direction
+	nodes    bool      // it depends on the labels and addresses of nodes
+	hosts    []string  // the DNS names that it depends on, each once
+	held     sets.Refs // for rules that would exceed the budget of the namespace; snapshots do not show them
 	// namespaces is the selector by which the policies list namespaces; nil if they do not.
 	namespaces labels.Selector
 	subject    labelcache.Term // of a NetworkPolicy
@@ -64,10 +68,10 @@ type guards struct {
 
 // NewTable makes an empty table.
 func NewTable(
-	source field.Source, limits budget.Limits, s *sets.Table, hosts *host.Table, queue *dirty.Queue, problems *object.Problems,
+	source field.Source, limits budget.Limits, shares budget.Shares, s *sets.Table, hosts *host.Table, queue *dirty.Queue, problems *object.Problems,
 	partsOnly bool,
 ) *Table {
-	return &Table{
+	t := &Table{
 		source: source, budget: limits, sets: s, hosts: hosts, dirty: queue, problems: problems,
 		objects:    map[object.Ref]metav1.Object{},
 		namespaces: map[string]*corev1.Namespace{},
@@ -78,6 +82,8 @@ func NewTable(
 		withHost:   map[string]map[object.Ref]bool{},
 		common:     newSharing(), rests: newSharing(), partsOnly: partsOnly,
 	}
+	t.ledger = budget.NewLedger(shares, s.Matching, t.markDirty)
+	return t
 }
 
 // Policy returns a policy of any kind as it was last put; false if there is none.
@@ -178,8 +184,12 @@ func (t *Table) relog(namespace string) {
 func (t *Table) Translate(next *intent.Builder) {
 	was := t.guards.some()
 	for t.dirty.Len(dirty.Policies) > 0 {
-		for _, ref := range t.dirty.Take(dirty.Policies, object.Ref.Compare) {
+		for _, ref := range t.dirty.Take(dirty.Policies, t.compareAge) {
 			t.translate(ref, next)
+			if t.unmeasured > budget.Default()[budget.Selectors] {
+				t.divideAll()
+				t.measure()
+			}
 		}
 		if now := t.guards.some(); now != was {
 			was = now
@@ -201,6 +211,10 @@ func (t *Table) translate(ref object.Ref, next *intent.Builder) {
 	case *corev1.Node:
 		now, faults = t.translateNode(o)
 	case nil:
+		t.ledger.Remove(ref)
+		if ref == opaqueRef() && t.opaque {
+			now = t.isolateOpaque()
+		}
 	default:
 		if form, ok := clusterFormOf(o); ok {
 			now, faults = t.translateCluster(form)
@@ -213,6 +227,9 @@ func (t *Table) translate(ref object.Ref, next *intent.Builder) {
 		t.translated[ref] = now
 	}
 	t.sets.Replace(ref, old.setRefs(), now.setRefs())
+	if old != nil {
+		t.sets.Replace(ref, &old.held, nil)
+	}
 	t.share(ref, old, now)
 	t.guards.count(old, -1)
 	t.guards.count(now, 1)
@@ -328,5 +345,5 @@ func (t *Table) settle(ref object.Ref, next *intent.Builder, was *intent.Snapsho
 // Len counts what the table keeps.
 func (t *Table) Len() int {
 	return len(t.objects) + len(t.namespaces) + len(t.translated) + len(t.nodes) + len(t.withNodes) + len(t.selecting) +
-		len(t.withHost) + t.common.len() + t.rests.len()
+		len(t.withHost) + t.common.len() + t.rests.len() + t.ledger.Len()
 }

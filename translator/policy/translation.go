@@ -21,11 +21,14 @@ type translation struct {
 	subjectValues int // number of values that it compares with
 	out           result
 	account       *budget.Account
-	ruleRefs      sets.Refs // the sets of rules; not the subject, and none that is retained only for its numbers
+	standing      budget.Standing // in the budget of the namespace
+	ruleRefs      sets.Refs       // the sets of rules; not the subject, and none that is retained only for its numbers
 }
 
 func (t *Table) translation(kind string, o metav1.Object) translation {
-	return translation{Table: t, Faults: field.Faults{Of: t.source.Origin(kind, o)}, account: t.budget.Open()}
+	p := translation{Table: t, Faults: field.Faults{Of: t.source.Origin(kind, o)}, account: t.budget.Open()}
+	p.standing = t.ledger.Standing(p.ref(), o.GetCreationTimestamp())
+	return p
 }
 
 // rules returns one rule for all numeric ports, and one more for each number that a named port resolves to. Like is what they
@@ -69,10 +72,18 @@ func (p *translation) peer(spec *sets.Spec) intent.Peer {
 func (p *translation) retain(spec sets.Spec) intent.SetID { return p.sets.Retain(&p.ruleRefs, spec) }
 
 // dropRules drops all rules. What the numbers of named ports depend on is still watched: with fewer of them the policy may
-// be within its budget again.
+// be within its budget again. So is what the rules select if they are the next that would fit in that of the namespace.
 func (p *translation) dropRules() {
 	for _, policy := range p.out.policies {
 		policy.Rules = nil
+	}
+	if p.standing == budget.Next {
+		for i := range p.out.divisible {
+			if all := p.out.divisible[i].all; all != nil {
+				p.sets.Retain(&p.ruleRefs, *all)
+			}
+		}
+		p.out.held.Join(&p.ruleRefs)
 	}
 	p.out.divisible = nil
 	p.sets.Drop(&p.ruleRefs)

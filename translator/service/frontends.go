@@ -62,19 +62,27 @@ func (t *Table) frontends(s *service) translation {
 		return tr
 	}
 	faults := len(tr.List)
-	tr.expose()
-	if err := tr.account.Err(); err != nil {
+	standing := t.ledger.Standing(s.ref, o.CreationTimestamp)
+	if standing != budget.Beyond {
+		tr.expose()
+		standing = t.ledger.Set(s.ref, tr.account.Cost(), nil)
+	}
+	err, limits := tr.account.Err(), t.budget
+	if err == nil && standing != budget.Within {
+		err, limits = fmt.Errorf("the Services of namespace %s exceed their budget, and this is one of the newest", o.Namespace), reserved()
+	}
+	if err != nil {
 		tr.List = tr.List[:faults] // the others are found again
-		tr.reserve(err)
+		tr.reserve(err, limits)
 	}
 	tr.collapse()
 	return tr
 }
 
-// reserve lists the frontends of a Service beyond its budget, without backends, as many as are within it. They are not
+// reserve lists the frontends of a Service beyond a budget, without backends, as many as are within limits. They are not
 // written, but the Service still owns them: otherwise a younger Service would get its traffic.
-func (s *translation) reserve(because error) {
-	s.over, s.out, s.account = true, nil, s.budget.Open()
+func (s *translation) reserve(because error, limits budget.Limits) {
+	s.over, s.out, s.account = true, nil, limits.Open()
 	s.expose()
 	s.Add("spec", "%v; it has no load balancer", because)
 }

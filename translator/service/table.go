@@ -35,6 +35,7 @@ type service struct {
 type Table struct {
 	source   field.Source
 	budget   budget.Limits
+	ledger   *budget.Ledger
 	dirty    *dirty.Queue
 	problems *object.Problems
 	nodes    nodes
@@ -45,8 +46,8 @@ type Table struct {
 }
 
 // NewTable makes an empty table.
-func NewTable(source field.Source, limits budget.Limits, queue *dirty.Queue, problems *object.Problems) *Table {
-	return &Table{
+func NewTable(source field.Source, limits budget.Limits, shares budget.Shares, queue *dirty.Queue, problems *object.Problems) *Table {
+	t := &Table{
 		source: source, budget: limits, dirty: queue, problems: problems,
 		nodes:   nodes{byName: map[string]*intent.Node{}},
 		byRef:   map[object.Ref]*service{},
@@ -54,6 +55,9 @@ func NewTable(source field.Source, limits budget.Limits, queue *dirty.Queue, pro
 		owners:  newOwners(),
 		onNodes: map[object.Ref]bool{},
 	}
+	selectsNothing := func(string) int { return 0 }
+	t.ledger = budget.NewLedger(shares, selectsNothing, func(ref object.Ref) { t.dirty.Add(dirty.LoadBalancers, ref) })
+	return t
 }
 
 // Put adds or replaces a Service.
@@ -75,7 +79,9 @@ func (t *Table) PutNode(name string, node *intent.Node) {
 }
 
 // Len counts what the table keeps for Services.
-func (t *Table) Len() int { return len(t.byRef) + len(t.slices) + t.owners.Len() + len(t.onNodes) }
+func (t *Table) Len() int {
+	return len(t.byRef) + len(t.slices) + t.owners.Len() + len(t.onNodes) + t.ledger.Len()
+}
 
 // at returns the service of a reference, creating it if it is not known yet. It becomes dirty.
 func (t *Table) at(ref object.Ref) *service {
@@ -113,11 +119,15 @@ func (t *Table) file(key object.Ref, now *endpointSlice) {
 // frontends before any is given one, so no frontend is ever written for two.
 func (t *Table) Translate(next *intent.Builder) {
 	settle, among := map[*service]bool{}, contested{}
-	for _, ref := range t.dirty.Take(dirty.LoadBalancers, object.Ref.Compare) {
-		s := t.byRef[ref]
-		settle[s] = true
-		t.translate(s, among)
+	for t.dirty.Len(dirty.LoadBalancers) > 0 {
+		for _, ref := range t.dirty.Take(dirty.LoadBalancers, t.compareAge) {
+			s := t.byRef[ref]
+			settle[s] = true
+			t.translate(s, among)
+		}
+		t.ledger.Settle()
 	}
+	t.reportBudgets()
 	for key := range among {
 		for _, rival := range t.owners.All(key) {
 			settle[rival] = true
@@ -136,6 +146,8 @@ func (t *Table) translate(s *service, among contested) {
 	var created metav1.Time
 	if s.object != nil {
 		now, created = t.frontends(s), s.object.CreationTimestamp
+	} else {
+		t.ledger.Remove(s.ref)
 	}
 	s.wanted = now.balancer()
 	s.pools, s.denied, s.faults, s.over = now.pools, now.denies, now.List, now.over

@@ -40,6 +40,20 @@ func (r *Refs) Join(other *Refs) {
 	*other = Refs{}
 }
 
+// Terms lists the terms that refs select endpoints by, some repeatedly.
+func (t *Table) Terms(refs ...*Refs) []labelcache.Term {
+	var out []labelcache.Term
+	for _, r := range refs {
+		for _, id := range r.sets {
+			out = append(out, t.cached(t.retained[id].spec)...)
+		}
+		for _, a := range r.subjects {
+			out = append(out, a.term)
+		}
+	}
+	return out
+}
+
 // Drop releases the sets of Refs that belong to no object yet.
 func (t *Table) Drop(r *Refs) {
 	t.releaseAll(r)

@@ -75,11 +75,12 @@ func (s Spec) id() intent.SetID {
 		h.Write([]byte(t.ID()))
 		h.Write([]byte{0})
 	}
+	var text []byte
 	for _, list := range [][]netip.Prefix{s.Prefixes, s.Within} {
 		h.Write([]byte{1})
 		for _, p := range list {
-			h.Write([]byte(p.String()))
-			h.Write([]byte{0})
+			text = append(p.AppendTo(text[:0]), 0)
+			h.Write(text)
 		}
 	}
 	if len(s.Hosts) > 0 {

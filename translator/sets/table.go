@@ -59,6 +59,12 @@ func (t *Table) HostChanged(name string) {
 	}
 }
 
+// Matches returns the terms that match another number of endpoints than when it was last called: see labelcache.Cache.Matches.
+func (t *Table) Matches() []labelcache.Matches { return t.cache.Matches() }
+
+// Matching returns that number as Matches last reported it.
+func (t *Table) Matching(term string) int { return t.cache.Matching(term) }
+
 // View returns the view of the label cache at the last commit.
 func (t *Table) View() labelcache.View { return t.view }
 

@@ -1,0 +1,118 @@
+package translator
+
+import (
+	"cmp"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/netloom/netloom/labelcache"
+	"github.com/netloom/netloom/pkg/object"
+	"github.com/netloom/netloom/translator/budget"
+	"github.com/netloom/netloom/translator/field"
+)
+
+// plainLabels is up to how many labels and named ports a pod takes nothing of the budget of its namespace.
+const plainLabels = 64
+
+// opaquePods are the pods with so many labels and named ports that they count, and those of them whose labels are beyond a budget:
+// these are opaque, selected by no policy, peers of none, and isolated.
+type opaquePods struct {
+	most   int // labels and named ports of one pod
+	ledger *budget.Ledger
+	large  map[object.Ref]largePod // that count
+	redo   map[object.Ref]bool     // of these, those whose standing has changed
+	opaque map[object.Ref]bool
+}
+
+type largePod struct {
+	key object.Key
+	pod *corev1.Pod
+}
+
+func newOpaquePods(limits budget.Limits, shares budget.Shares) *opaquePods {
+	o := &opaquePods{
+		most:  cmp.Or(limits[budget.Labels], budget.Default()[budget.Labels]),
+		large: map[object.Ref]largePod{}, redo: map[object.Ref]bool{}, opaque: map[object.Ref]bool{},
+	}
+	selectsNothing := func(string) int { return 0 }
+	o.ledger = budget.NewLedger(shares, selectsNothing, func(ref object.Ref) { o.redo[ref] = true })
+	return o
+}
+
+// len counts what is kept for pods.
+func (o *opaquePods) len() int { return len(o.large) + len(o.redo) + len(o.opaque) + o.ledger.Len() }
+
+// limit makes an endpoint opaque whose labels and named ports are beyond a budget.
+func (t *Translator) limit(key object.Key, pod *corev1.Pod, e *labelcache.Endpoint, faults *field.Faults) {
+	ref, size := t.podRef(key), len(e.Labels)+len(e.Ports)
+	if size <= plainLabels {
+		t.unlimit(ref)
+		return
+	}
+	because := ""
+	if size > t.opaque.most {
+		t.unlimit(ref)
+		because = fmt.Sprintf("it has %d labels and named ports, more than %d, the limit for one pod", size, t.opaque.most)
+	} else if t.opaque.large[ref] = (largePod{key, pod}); t.standing(ref, pod, size) != budget.Within {
+		because = fmt.Sprintf("the pods of namespace %s with more than %d labels and named ports exceed their budget, and this is one of the newest",
+			ref.Namespace, plainLabels)
+	}
+	if because == "" {
+		t.setOpaque(ref, false)
+		return
+	}
+	faults.Add("metadata.labels", "%s; no policy selects it, and it is isolated in both directions", because)
+	e.Labels, e.Ports, e.Opaque = nil, nil, true
+	t.setOpaque(ref, key.Cluster == t.source.Cluster) // those of other clusters are no subjects
+}
+
+func (t *Translator) standing(ref object.Ref, pod *corev1.Pod, size int) budget.Standing {
+	standing := t.opaque.ledger.Standing(ref, pod.CreationTimestamp)
+	if standing == budget.Beyond {
+		return standing
+	}
+	return t.opaque.ledger.Set(ref, budget.Estimate(budget.Labels, size), nil)
+}
+
+// unlimit forgets that a pod has many labels.
+func (t *Translator) unlimit(ref object.Ref) {
+	t.opaque.ledger.Remove(ref)
+	delete(t.opaque.large, ref)
+	delete(t.opaque.redo, ref)
+	t.setOpaque(ref, false)
+}
+
+func (t *Translator) setOpaque(ref object.Ref, is bool) {
+	if is {
+		t.opaque.opaque[ref] = true
+	} else {
+		delete(t.opaque.opaque, ref)
+	}
+}
+
+// limitPods applies the budgets of namespaces to pods.
+func (t *Translator) limitPods() {
+	for t.opaque.ledger.Settle(); len(t.opaque.redo) > 0; t.opaque.ledger.Settle() {
+		redo := t.opaque.redo
+		t.opaque.redo = map[object.Ref]bool{}
+		for ref := range redo {
+			if of, still := t.opaque.large[ref]; still {
+				t.putAgain(of)
+			}
+		}
+	}
+	for namespace, o := range t.opaque.ledger.Overdrafts() {
+		ref := object.Ref{Kind: "Budget", Namespace: namespace, Name: "pods"}
+		t.problems.Set(ref, o.Problems(t.source.Cluster, ref, "labels and named ports of pods"))
+	}
+	t.policies.IsolateOpaque(len(t.opaque.opaque) > 0)
+}
+
+func (t *Translator) putAgain(of largePod) {
+	if of.key.Cluster == t.source.Cluster {
+		t.putPod(of.pod)
+	} else {
+		t.putPeerPod(of.key, of.pod)
+	}
+}
