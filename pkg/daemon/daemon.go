@@ -99,7 +99,8 @@ func New(opts Options, log logrus.FieldLogger) (*Daemon, error) {
 	d.resolver = resolver.New(opts.Resolver, d.pipeline, d.metrics, log)
 	d.coverage = coverage.NewWatch(d.metrics, log)
 	d.memory = newMemoryReturner(log)
-	d.observe = reconcile.Observers{d.metrics, d.coverage, &keptObserver{report: d.reportKept}, d.memory}
+	d.observe = reconcile.Observers{d.metrics, d.coverage, &keptObserver{report: d.reportKept}, d.memory, &sliceObserver{nudge: d.pipeline.Nudge}}
+	d.pipeline.Follow(d.follows)
 	d.pipeline.KeptInTargets(d.keptInTargets)
 	d.pipeline.OnPublish(d.publish)
 	d.metrics.Unenforced(d.unenforced)

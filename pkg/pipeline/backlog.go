@@ -18,6 +18,7 @@ type waiting struct {
 // backlog tracks when the changes came that some target may not have yet. Its user locks it.
 type backlog struct {
 	taken   time.Time // when the oldest change came that is in no snapshot; zero means none
+	queued  time.Time // when the oldest change came that waits for a later snapshot; zero means none
 	waiting []waiting // by revision, and so by age
 }
 
@@ -57,10 +58,14 @@ func (b *backlog) oldest(reached intent.Revision) time.Time {
 	for len(b.waiting) > 0 && b.waiting[0].revision <= reached {
 		b.waiting = b.waiting[1:]
 	}
+	oldest := b.taken
 	if len(b.waiting) > 0 {
-		return b.waiting[0].since
+		oldest = b.waiting[0].since
 	}
-	return b.taken
+	if oldest.IsZero() || !b.queued.IsZero() && b.queued.Before(oldest) {
+		oldest = b.queued
+	}
+	return oldest
 }
 
 // Oldest returns when the oldest change came that is not in a revision up to reached; zero means none.

@@ -36,6 +36,9 @@ type Pipeline struct {
 	peers       Peers                         // nil if there is one cluster
 	retainer    retainer                      // the source, if it keeps missing objects; nil otherwise
 	inTargets   func() []retention.KeptObject // what targets keep; nil if none keeps anything
+	intake      intake
+	follows     func(intent.Revision) bool // whether the targets have a revision; nil if nothing is known of them
+	sliced      time.Time                  // when a snapshot last had a slice of what waits
 	cluster     string
 	everywhere  bool // selectors of peers that name no cluster select pods of all of them
 
@@ -94,6 +97,24 @@ func (p *Pipeline) KeptInTargets(list func() []retention.KeptObject) { p.inTarge
 
 // Translator returns the translator of the pipeline. Only functions called by OnPublish or Do may use it.
 func (p *Pipeline) Translator() *translator.Translator { return p.translator }
+
+// Follow has changes of namespaces that change much wait while the function returns that a target is behind the newest revision, for
+// mostBehind at most. Nudge has to be called when that may have changed. It has to be called before Run.
+func (p *Pipeline) Follow(follows func(intent.Revision) bool) { p.follows = follows }
+
+// Nudge has the pipeline look again whether the targets are behind.
+func (p *Pipeline) Nudge() {
+	if p.Waits() {
+		p.Do(func(*translator.Translator) {})
+	}
+}
+
+// Waits reports whether the newest snapshot lacks changes that were drained.
+func (p *Pipeline) Waits() bool {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	return !p.backlog.queued.IsZero()
+}
 
 // OnPublish registers f to be called after each snapshot, in the pipeline's goroutine, after the functions added before. It
 // has to be called before Run.
@@ -162,6 +183,8 @@ func (p *Pipeline) Run(ctx context.Context) error {
 			p.Step()
 		case <-p.due():
 			p.Step()
+		case <-p.nextSlice():
+			p.Step()
 		}
 	}
 }
@@ -173,10 +196,8 @@ func (p *Pipeline) Step() {
 	p.tasks.run(p.translator)
 	// Before the drain: what has been listed by now is drained below.
 	synced, unavailable := p.source.Synced() && p.joined(), p.source.Unavailable()
-	refs := p.drain(began)
-	for _, ref := range refs {
-		p.take(ref)
-	}
+	p.drain(began)
+	refs := p.admit(synced)
 	if refs = p.unreported(refs, synced); !synced {
 		p.setProblems(p.collectProblems()) // the possible reason
 		return
@@ -189,6 +210,7 @@ func (p *Pipeline) Step() {
 
 	p.mu.Lock()
 	p.edition++
+	p.backlog.queued = p.intake.oldest()
 	p.backlog.publish(snapshot.Revision(), revisionOf(p.latest))
 	p.latest, p.problems, p.unavailable, p.kept, p.stats = snapshot, problems, unavailable, kept, stats
 	p.mu.Unlock()
@@ -210,8 +232,8 @@ func (p *Pipeline) joined() bool {
 	return ready
 }
 
-// drain takes the changes from the source, and records since when they wait.
-func (p *Pipeline) drain(now time.Time) []object.Ref {
+// drain queues the changes from the source, and records since when they wait.
+func (p *Pipeline) drain(now time.Time) {
 	if since := p.source.DirtySince(); !since.IsZero() {
 		now = since
 	}
@@ -225,7 +247,57 @@ func (p *Pipeline) drain(now time.Time) []object.Ref {
 		p.backlog.taken = before
 		p.mu.Unlock()
 	}
-	return refs
+	for _, ref := range refs {
+		c := change{ref: ref, since: now}
+		if o, ok := p.source.Get(ref); ok {
+			c.object, c.cost = o, p.translator.Estimate(o)
+		}
+		if p.retainer == nil {
+			p.note(ref, c.object != nil)
+		}
+		p.intake.add(c)
+	}
+}
+
+// mostBehind is how long changes wait for a target that is behind.
+const mostBehind = time.Second
+
+// admit gives queued changes to the translator: all of them before the first snapshot, later as much as goes into one. It returns whose
+// they are, sorted.
+func (p *Pipeline) admit(synced bool) []object.Ref {
+	var changes []change
+	if !synced || p.latest == nil {
+		changes = p.intake.all()
+	} else {
+		changes = p.intake.light()
+		if p.intake.waits() && p.sliceIn() <= 0 {
+			changes = append(changes, p.intake.slice()...)
+			p.sliced = time.Now()
+		}
+	}
+	refs := make([]object.Ref, len(changes))
+	for i := range changes {
+		refs[i] = changes[i].ref
+		p.take(&changes[i])
+	}
+	slices.SortFunc(refs, object.Ref.Compare)
+	return slices.Compact(refs)
+}
+
+// sliceIn is how long what waits has to go on waiting.
+func (p *Pipeline) sliceIn() time.Duration {
+	if p.follows == nil || p.follows(revisionOf(p.latest)) {
+		return 0
+	}
+	return time.Until(p.sliced.Add(mostBehind))
+}
+
+// nextSlice receives when the next slice of what waits is due; nil if nothing waits.
+func (p *Pipeline) nextSlice() <-chan time.Time {
+	if !p.intake.waits() {
+		return nil
+	}
+	return time.After(max(0, p.sliceIn()))
 }
 
 // revisionOf returns the revision of a snapshot, 0 for none.
@@ -256,17 +328,13 @@ func (p *Pipeline) unreported(refs []object.Ref, synced bool) []object.Ref {
 	return refs
 }
 
-func (p *Pipeline) take(ref object.Ref) {
-	object, ok := p.source.Get(ref)
-	if p.retainer == nil {
-		p.note(ref, ok)
-	}
-	if !ok {
-		p.translator.Remove(ref.Kind, ref.Namespace, ref.Name)
+func (p *Pipeline) take(c *change) {
+	if c.object == nil {
+		p.translator.Remove(c.ref.Kind, c.ref.Namespace, c.ref.Name)
 		return
 	}
-	if err := p.translator.Put(object); err != nil {
-		p.log.WithError(err).WithField("object", ref.String()).Warn("object left out")
+	if err := p.translator.Put(c.object); err != nil {
+		p.log.WithError(err).WithField("object", c.ref.String()).Warn("object left out")
 	}
 }
 

@@ -2,6 +2,10 @@ package pipeline_test
 
 import (
 	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -9,8 +13,10 @@ import (
 	logtest "github.com/sirupsen/logrus/hooks/test"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/pipeline"
 	"github.com/netloom/netloom/pkg/pipeline/pipelinetest"
@@ -217,5 +223,68 @@ func TestRunStepsWhenWoken(t *testing.T) {
 		require.Equal(t, "1 endpoints, 0 sets, 0 policies", pipeline.Stats{Endpoints: 1}.String())
 		cancel()
 		require.NoError(t, <-done)
+	})
+}
+
+// flooding is a policy that takes more than a slice.
+func flooding(i int) *networkingv1.NetworkPolicy {
+	p := pipelinetest.Policy(fmt.Sprint("flood", i), "web", "db")
+	p.Namespace = "flood"
+	block := &networkingv1.IPBlock{CIDR: "10.0.0.0/8"}
+	for k := range 200 {
+		block.Except = append(block.Except, fmt.Sprintf("10.%d.%d.7/32", i, k))
+	}
+	p.Spec.Ingress[0].From = []networkingv1.NetworkPolicyPeer{{IPBlock: block}}
+	return p
+}
+
+// TestOthersDoNotWaitForANamespaceThatChangesMuch has targets that are behind now and then.
+func TestOthersDoNotWaitForANamespaceThatChangesMuch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		src := pipelinetest.New()
+		p := newPipeline(t, src)
+		var follows atomic.Bool
+		p.Follow(func(intent.Revision) bool { return follows.Load() })
+		var mu sync.Mutex
+		var list []string
+		p.OnPublish(func(got pipeline.Published) {
+			mu.Lock()
+			defer mu.Unlock()
+			for _, ref := range got.Events {
+				list = append(list, ref.Name)
+			}
+		})
+		events := func() string {
+			synctest.Wait()
+			mu.Lock()
+			defer mu.Unlock()
+			return strings.Join(list, " ")
+		}
+		src.Put(pipelinetest.Namespace("shop"), flooding(0), flooding(1))
+		src.Sync()
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go func() { _ = p.Run(ctx) }()
+		require.Equal(t, "shop flood0 flood1", events(), "the first snapshot has everything")
+
+		began := time.Now()
+		src.Put(flooding(2))
+		synctest.Wait()
+		src.Put(flooding(3), flooding(4))
+		synctest.Wait()
+		src.Put(pipelinetest.Policy("small", "web", "db"))
+		require.Equal(t, "shop flood0 flood1 flood2 small", events())
+		require.True(t, p.Waits())
+		require.Equal(t, began, p.Oldest(p.Latest().Revision()), "what waits is not in force")
+		time.Sleep(999 * time.Millisecond)
+		require.Equal(t, "shop flood0 flood1 flood2 small", events())
+		time.Sleep(time.Millisecond)
+		require.Equal(t, "shop flood0 flood1 flood2 small flood3", events(), "it does not wait for ever")
+		follows.Store(true)
+		p.Nudge()
+		require.Equal(t, "shop flood0 flood1 flood2 small flood3 flood4", events())
+		require.False(t, p.Waits())
+		require.Equal(t, 6, p.Latest().PolicyCount())
+		require.Zero(t, p.Oldest(p.Latest().Revision()))
 	})
 }

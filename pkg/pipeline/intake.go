@@ -1,0 +1,156 @@
+package pipeline
+
+import (
+	"slices"
+	"time"
+
+	"github.com/netloom/netloom/pkg/object"
+)
+
+// How much of what namespaces change goes into one snapshot, in bytes as the translator estimates them. What is more waits for the next
+// one, so that it does not delay the changes of others.
+const (
+	// lightMost is how much a namespace may change to have it all in the next snapshot.
+	lightMost = 256 << 10
+	// sliceSize is how much the others have in a snapshot together. A single object may be more.
+	sliceSize = 1 << 20
+	// mostQueued is how many changes of a namespace wait one by one. If there are more, they go into one snapshot.
+	mostQueued = 4096
+)
+
+// change is an object as it was drained.
+type change struct {
+	ref    object.Ref
+	object any // nil if it is gone
+	cost   int64
+	since  time.Time
+}
+
+// intake shares the translator between namespaces. NetworkPolicies and Services wait in two queues of their namespace and are taken in
+// their order, so that every snapshot has policies that the namespace had at one time. They concern its own pods and addresses only.
+// Everything else waits for nobody: the pods of one namespace are peers in others. Its order among other kinds means nothing, since
+// each kind has a watch of its own. The zero value is empty.
+type intake struct {
+	free   []change // those that do not wait
+	queues map[string]*queue
+	turn   string // whose turn it was last
+}
+
+// queue is the policies or the Services that a namespace has changed, oldest first.
+type queue struct {
+	changes []change
+	cost    int64
+}
+
+func (q *intake) add(c change) {
+	var name string
+	switch c.ref.Kind {
+	case object.KindNetworkPolicy:
+		name = c.ref.Namespace + "/policies"
+	case object.KindService, object.KindEndpointSlice, object.KindEndpoints, object.KindServiceImport:
+		name = c.ref.Namespace + "/services"
+	default:
+		q.free = append(q.free, c)
+		return
+	}
+	of := q.queues[name]
+	if of == nil {
+		if q.queues == nil {
+			q.queues = map[string]*queue{}
+		}
+		of = &queue{}
+		q.queues[name] = of
+	}
+	of.changes = append(of.changes, c)
+	of.cost += c.cost
+}
+
+// waits reports whether changes have to be taken as slices.
+func (q *intake) waits() bool { return len(q.queues) > 0 }
+
+// oldest is since when the oldest change waits; zero if there is none.
+func (q *intake) oldest() time.Time {
+	var oldest time.Time
+	for _, of := range q.queues {
+		if since := of.changes[0].since; oldest.IsZero() || since.Before(oldest) {
+			oldest = since
+		}
+	}
+	return oldest
+}
+
+// all takes everything, in no particular order of namespaces.
+func (q *intake) all() []change {
+	out := q.takeFree()
+	for _, name := range q.names() {
+		out = append(out, q.queues[name].changes...)
+	}
+	q.queues = nil
+	return out
+}
+
+// light takes what does not wait, and what namespaces have changed that have not changed much.
+func (q *intake) light() []change {
+	out := q.takeFree()
+	for _, name := range q.names() {
+		if of := q.queues[name]; of.cost <= lightMost {
+			out = append(out, of.changes...)
+			delete(q.queues, name)
+		}
+	}
+	return out
+}
+
+func (q *intake) takeFree() []change {
+	out := q.free
+	q.free = nil
+	return out
+}
+
+// slice takes some of what the others have changed, each in turn.
+func (q *intake) slice() []change {
+	names := q.names()
+	next, _ := slices.BinarySearch(names, q.turn+"\x00") // the first one after it
+	names = slices.Concat(names[next:], names[:next])
+	var out []change
+	left := int64(sliceSize)
+	for _, name := range names {
+		of := q.queues[name]
+		n := of.prefix(left)
+		if n == 0 && len(out) > 0 {
+			break // it is the first in the next slice
+		}
+		for _, c := range of.changes[:max(n, 1)] {
+			left -= c.cost
+			of.cost -= c.cost
+			out = append(out, c)
+		}
+		q.turn = name
+		if of.changes = of.changes[max(n, 1):]; len(of.changes) == 0 {
+			delete(q.queues, name)
+		}
+	}
+	return out
+}
+
+// prefix returns how many of the oldest changes cost no more than that.
+func (q *queue) prefix(most int64) int {
+	if len(q.changes) > mostQueued {
+		return len(q.changes)
+	}
+	for i, c := range q.changes {
+		if most -= c.cost; most < 0 {
+			return i
+		}
+	}
+	return len(q.changes)
+}
+
+func (q *intake) names() []string {
+	names := make([]string, 0, len(q.queues))
+	for name := range q.queues {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
