@@ -192,9 +192,9 @@ e2e-kube: $(KUBEAPI) ## Run the manifests of deploy/ on a real API server and a 
 
 .PHONY: drills
 drills: $(KUBEAPI) ## Attack netloom on a real API server and a real database, and print a table of what happened (root, OVN installed)
-	@$(GO) test -C test/e2ekube -tags e2e -count=1 -timeout 60m -v -run '^TestDrill' . -kubeapi $(CURDIR)/$(KUBEAPI) -drills >.cache/drills.log || \
+	@$(GO) test -C test/e2ekube -tags e2e -count=1 -timeout 60m -v -parallel 1 -run '^TestDrill' . -kubeapi $(CURDIR)/$(KUBEAPI) -drills >.cache/drills.log || \
 		{ tail -n 100 .cache/drills.log; exit 1; }
-	@printf '| attack | open | what the operator saw |\n| --- | --- | --- |\n'; sed -n 's/.*drill: //p' .cache/drills.log
+	@printf '| attack | open | others, from event to row, p99 | memory | what the operator saw |\n| --- | --- | --- | --- | --- |\n'; sed -n 's/.*drill: //p' .cache/drills.log
 
 .PHONY: cluster
 cluster: $(KUBEAPI) build ## Run an API server, OVN, netloom and the examples until Ctrl-C (root, OVN installed)

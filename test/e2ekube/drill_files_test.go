@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -44,6 +45,12 @@ func TestDrillDirectory(t *testing.T) {
 	f := newFilesDrill(t)
 	f.goneAtOnce()
 	f.goneSlowly()
+}
+
+// TestDrillBranch checks out another branch in a directory, and comes back. The policies that only the first has stay in force meanwhile.
+func TestDrillBranch(t *testing.T) {
+	t.Parallel()
+	newFilesDrill(t).otherBranch()
 }
 
 func newFilesDrill(t *testing.T) *filesDrill {
@@ -118,6 +125,49 @@ func (f *filesDrill) goneAtOnce() {
 	f.putPolicies()
 	f.awaitKept(0)
 	f.witness.check()
+}
+
+// otherBranch checks out a branch that has none of the policies but another one, and then the first branch again.
+func (f *filesDrill) otherBranch() {
+	f.t.Log("another branch is checked out")
+	k := teams / 2
+	p := isolating(k, "free")
+	f.git("init", "-q", "-b", "main")
+	f.git("add", "-A")
+	f.git("commit", "-q", "-m", "all policies")
+	work := filepath.Join(f.t.TempDir(), "work")
+	f.git("worktree", "add", "-q", "-b", "other", work)
+	for _, gone := range f.load.cluster.Policies {
+		require.NoError(f.t, os.Remove(filepath.Join(work, policyFile(gone)+".yaml")))
+	}
+	raw, err := yaml.Marshal(p)
+	require.NoError(f.t, err)
+	require.NoError(f.t, os.WriteFile(filepath.Join(work, policyFile(p)+".yaml"), raw, 0o600))
+	f.git("-C", work, "add", "-A")
+	f.git("-C", work, "commit", "-q", "-m", "another policy")
+	f.git("-C", work, "checkout", "-q", "--detach")
+
+	f.enforced(key(p), toPod(k, freePod), func() { f.git("checkout", "-q", "other") })
+	f.awaitKept(policyCount)
+	f.witness.release(toName(toPod(k, freePod)))
+	f.git("checkout", "-q", "main")
+	f.awaitKept(0)
+	await.True(f.t, func() bool {
+		f.running()
+		f.witness.check()
+		return f.witness.allows(toPod(k, freePod))
+	}, "the policy of the other branch is gone")
+	f.witness.check()
+	reportDrill(f.t, f.netloom.PID(), "a branch without the policies is checked out in the directory of manifests", "nothing", "–",
+		"log, problems, `/readyz` degraded: the policies are kept, and how to let them go")
+}
+
+func (f *filesDrill) git(arguments ...string) {
+	f.t.Helper()
+	command := exec.CommandContext(f.t.Context(), "git", append([]string{"-c", "user.name=drill", "-c", "user.email=drill@example.com"}, arguments...)...)
+	command.Dir = f.dir
+	out, err := command.CombinedOutput()
+	require.NoError(f.t, err, "git %v: %s", arguments, out)
 }
 
 // goneSlowly removes policy after policy and waits for the effect each time: the first are removed, up to the share that

@@ -47,7 +47,7 @@ func TestDrillRollback(t *testing.T) {
 	d.witness.close("of a policy that is back", toPod(2, 0))
 	d.denied(isolating(3, "free"), toPod(3, freePod))
 	d.witness.await("the policy that is back is enforced", d.netloom.Running)
-	d.report("the database of the API server is restored from a copy", fmt.Sprintf("nothing; what was new then was enforced after %.1f s", time.Since(restored).Seconds()),
+	reportDrill(d.t, d.netloom.PID(), "the database of the API server is restored from a copy", fmt.Sprintf("nothing; what was new then was enforced after %.1f s", time.Since(restored).Seconds()), "–",
 		"log, Event APIWentBack, alert; the lost future's policy is listed for approval")
 
 	t.Log("the policy that only the lost future had stays in force until its removal is approved")

@@ -24,9 +24,11 @@ import (
 
 var drillsFlag = flag.Bool("drills", false, "run each drill in full, for the table of `make drills`")
 
-// report prints a line of the table of drills: what was done, for how long something was open, and what the operator was told.
-func (d *drill) report(attack, open, told string) {
-	d.t.Logf("drill: | %s | %s | %s |", attack, open, told)
+// reportDrill prints a line of the table of drills: what was done, for how long something was open, how long changes of others took,
+// netloom's memory at its highest, and what the operator was told.
+func reportDrill(t *testing.T, netloom int, attack, open, others, told string) {
+	t.Helper()
+	t.Logf("drill: | %s | %s | %s | %s | %s |", attack, open, others, mib(peakOf(netloom)), told)
 }
 
 // intruder is a client that writes into the database.
@@ -167,7 +169,7 @@ func (in *intruder) share(every time.Duration, n int, most float64) {
 	if told > 0 {
 		said = fmt.Sprintf("contested, after %.1f s, with the row and the connections", told.Seconds())
 	}
-	d.report(fmt.Sprintf("a writer empties the isolating group every %v", every), fmt.Sprintf("%.1f %% of the time", 100*is), said)
+	reportDrill(d.t, d.netloom.PID(), fmt.Sprintf("a writer empties the isolating group every %v", every), fmt.Sprintf("%.1f %% of the time", 100*is), "–", said)
 	if most < 1 {
 		require.Less(d.t, is, most)
 		require.Zero(d.t, told)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -133,7 +134,10 @@ func runTemplate(t *testing.T, kube *kubelab.Lab, d *appsv1.Deployment, name str
 	program, err := buildOnce()
 	require.NoError(t, err)
 	listen := ovnlab.FreeAddress(t)
-	return kube.RunPod(d.Namespace, name, &d.Spec.Template.Spec, program, listen, append(env, "NETLOOM_LISTEN="+listen)...)
+	// What it finds in its container's cgroup.
+	memory := d.Spec.Template.Spec.Containers[0].Resources.Limits[corev1.ResourceMemory]
+	limit := fmt.Sprintf("GOMEMLIMIT=%d", memory.Value()/10*9)
+	return kube.RunPod(d.Namespace, name, &d.Spec.Template.Spec, program, listen, append([]string{"NETLOOM_LISTEN=" + listen, limit}, env...)...)
 }
 
 // install applies the overlay and runs its pods.

@@ -1,0 +1,86 @@
+//go:build e2e
+
+package e2ekube_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/netloom/netloom/pkg/ovsdb/ovsdbtest"
+	"github.com/netloom/netloom/test/await"
+	"github.com/netloom/netloom/test/e2e/ovnlab"
+)
+
+// TestDrillHungLeader stops the leader of a cluster of three databases, which keeps its connections and answers nothing, while a
+// policy changes. The time is printed.
+func TestDrillHungLeader(t *testing.T) {
+	t.Parallel()
+	schema, err := os.ReadFile("/usr/share/ovn/ovn-nb.ovsschema")
+	require.NoError(t, err)
+	databases, err := ovsdbtest.StartCluster(t.Context(), t.TempDir(), 3, schema)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = databases.Kill() })
+
+	leader, err := databases.Leader()
+	require.NoError(t, err)
+	other := databases.Endpoints()[0]
+	if other == leader.Addr() {
+		other = databases.Endpoints()[1]
+	}
+	dir := t.TempDir()
+	allow := func(port int) (enforced func() bool) {
+		file := filepath.Join(dir, "policy.yaml")
+		require.NoError(t, os.WriteFile(file+".new", fmt.Appendf(nil, hangManifest, port), 0o600))
+		require.NoError(t, os.Rename(file+".new", file)) // netloom must not read half of it
+		return func() bool { return matches(t, other, fmt.Sprintf("tcp.dst == %d", port)) }
+	}
+	enforced := allow(1000)
+	program, err := buildOnce()
+	require.NoError(t, err)
+	netloom := ovnlab.Spawn(t, filepath.Join(t.TempDir(), "netloom.log"), os.Environ(), program, "run", "--manifests", dir,
+		"--ovn-nb", strings.Join(databases.Endpoints(), ","), "--listen", ovnlab.FreeAddress(t))
+	await.True(t, enforced, "the first policy is enforced")
+
+	began := time.Now()
+	require.NoError(t, leader.Hang())
+	enforced = allow(2000)
+	await.True(t, enforced, "the change is enforced")
+	reportDrill(t, netloom.PID(), "the leader of three databases hangs", fmt.Sprintf("a change at that moment was in force after %.1f s", time.Since(began).Seconds()),
+		"–", "log; `netloom_target_up` 0")
+}
+
+// matches reports whether the database of a server has an ACL whose match contains a text.
+func matches(t *testing.T, server, text string) bool {
+	t.Helper()
+	wire, err := ovsdbtest.DialRaw(t.Context(), server, "OVN_Northbound")
+	if err != nil {
+		return false
+	}
+	defer func() { _ = wire.Close() }()
+	found, err := wire.Transact(map[string]any{"op": "select", "table": "ACL", "where": []any{}, "columns": []string{"match"}})
+	return err == nil && strings.Contains(fmt.Sprint(found), text)
+}
+
+// hangManifest is a policy for a pod, with a port to fill in.
+const hangManifest = `
+apiVersion: v1
+kind: Namespace
+metadata: {name: shop}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: db, namespace: shop}
+spec: {nodeName: n, containers: [{name: db, image: db}]}
+status: {phase: Running, podIPs: [{ip: 10.0.0.1}]}
+---
+apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata: {name: db, namespace: shop}
+spec: {podSelector: {}, ingress: [{ports: [{port: %d}]}]}
+`
