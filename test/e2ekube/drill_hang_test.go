@@ -4,6 +4,8 @@ package e2ekube_test
 
 import (
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,7 +20,7 @@ import (
 )
 
 // TestDrillHungLeader stops the leader of a cluster of three databases, which keeps its connections and answers nothing, while a
-// policy changes. The time is printed.
+// policy changes, and then another one, so that there is no quorum. Times are printed.
 func TestDrillHungLeader(t *testing.T) {
 	t.Parallel()
 	schema, err := os.ReadFile("/usr/share/ovn/ovn-nb.ovsschema")
@@ -43,8 +45,9 @@ func TestDrillHungLeader(t *testing.T) {
 	enforced := allow(1000)
 	program, err := buildOnce()
 	require.NoError(t, err)
+	listen := ovnlab.FreeAddress(t)
 	netloom := ovnlab.Spawn(t, filepath.Join(t.TempDir(), "netloom.log"), os.Environ(), program, "run", "--manifests", dir,
-		"--ovn-nb", strings.Join(databases.Endpoints(), ","), "--listen", ovnlab.FreeAddress(t))
+		"--ovn-nb", strings.Join(databases.Endpoints(), ","), "--listen", listen)
 	await.True(t, enforced, "the first policy is enforced")
 
 	began := time.Now()
@@ -52,7 +55,41 @@ func TestDrillHungLeader(t *testing.T) {
 	enforced = allow(2000)
 	await.True(t, enforced, "the change is enforced")
 	reportDrill(t, netloom.PID(), "the leader of three databases hangs", fmt.Sprintf("a change at that moment was in force after %.1f s", time.Since(began).Seconds()),
-		"–", "log; `netloom_target_up` 0")
+		"–", "log, `netloom_target_up` 0")
+
+	for _, member := range databases.Members {
+		if member.Addr() != other {
+			require.NoError(t, member.Hang())
+		}
+	}
+	began = time.Now()
+	enforced = allow(3000)
+	await.True(t, func() bool { return strings.Contains(metricsAt(t, listen), `netloom_target_up{target="ovn"} 0`) }, "the target is not up")
+	told := time.Since(began)
+	for _, member := range databases.Members {
+		require.NoError(t, member.Resume())
+	}
+	await.True(t, enforced, "the change is enforced")
+	await.True(t, func() bool { return strings.Contains(metricsAt(t, listen), `netloom_target_up{target="ovn"} 1`) }, "the target is up")
+	reportDrill(t, netloom.PID(), "two of three databases hang, so that there is no quorum", "nothing; a change waits for them", "–",
+		fmt.Sprintf("after %.1f s: log, `netloom_target_up` 0, `/readyz`", told.Seconds()))
+}
+
+// metricsAt returns the metrics of a program; "" if it does not answer.
+func metricsAt(t *testing.T, listen string) string {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+listen+"/metrics", http.NoBody)
+	require.NoError(t, err)
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return ""
+	}
+	defer func() { _ = response.Body.Close() }()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		return ""
+	}
+	return string(text)
 }
 
 // matches reports whether the database of a server has an ACL whose match contains a text.
