@@ -125,7 +125,7 @@ func (l *Ledger) setNext(g *group, e *entry) {
 func (l *Ledger) wants(g *group) int64 {
 	cost := g.next.cost
 	for _, id := range g.next.terms {
-		if t := l.terms[id]; t.within[g] == 0 {
+		if t := l.terms[id]; t.users[g].within == 0 {
 			cost += int64(t.endpoints) * matchWeight
 		}
 	}

@@ -17,7 +17,7 @@ type Ledger struct {
 	changed func(object.Ref)
 	entries map[object.Ref]*entry
 	groups  map[string]*group
-	terms   map[string]*termUse
+	terms   map[string]*term
 	use     int64 // of all groups
 	whole   int64 // of the groups where all entries are Within
 	short   int   // how many other groups there are
@@ -25,11 +25,16 @@ type Ledger struct {
 	dirty   map[string]bool
 }
 
-// termUse is who uses a term. What it matches costs each group once.
-type termUse struct {
+// term is what a term matches, and who uses it. It costs each group once.
+type term struct {
 	endpoints int
-	within    map[*group]int // how many entries that are Within have it
-	next      map[*group]bool
+	users     map[*group]use
+}
+
+// use is which entries of a group have a term.
+type use struct {
+	within int  // how many that are Within
+	next   bool // the one that is Next
 }
 
 // NewLedger makes an empty ledger. Size returns how many endpoints a term matches; whenever that changes, Resize has to be called.
@@ -37,7 +42,7 @@ type termUse struct {
 func NewLedger(shares Shares, size func(term string) int, changed func(object.Ref)) *Ledger {
 	return &Ledger{
 		shares: shares, size: size, changed: changed, limit: min(shares.Namespace, shares.Total),
-		entries: map[object.Ref]*entry{}, groups: map[string]*group{}, terms: map[string]*termUse{}, dirty: map[string]bool{},
+		entries: map[object.Ref]*entry{}, groups: map[string]*group{}, terms: map[string]*term{}, dirty: map[string]bool{},
 	}
 }
 
@@ -112,21 +117,23 @@ func (l *Ledger) Remove(ref object.Ref) {
 	l.fit(g, ref)
 }
 
+// Knows reports whether some object that is not Beyond has a term.
+func (l *Ledger) Knows(term string) bool { return l.terms[term] != nil }
+
 // Resize records that a term matches another number of endpoints.
-func (l *Ledger) Resize(term string, endpoints int) {
-	t := l.terms[term]
+func (l *Ledger) Resize(id string, endpoints int) {
+	t := l.terms[id]
 	if t == nil {
 		return
 	}
 	by := int64(endpoints-t.endpoints) * matchWeight
 	t.endpoints = endpoints
-	var affected []*group
-	for g := range t.within {
-		l.add(g, by)
+	affected := make([]*group, 0, len(t.users))
+	for g, u := range t.users {
 		affected = append(affected, g)
-	}
-	for g := range t.next {
-		affected = append(affected, g)
+		if u.within > 0 {
+			l.add(g, by)
+		}
 	}
 	for _, g := range affected {
 		l.fit(g, object.Ref{})
@@ -169,23 +176,26 @@ func (l *Ledger) charge(g *group, e *entry, on bool) {
 	for _, id := range e.terms {
 		t := l.terms[id]
 		if t == nil {
-			t = &termUse{endpoints: l.size(id), within: map[*group]int{}, next: map[*group]bool{}}
+			t = &term{endpoints: l.size(id), users: map[*group]use{}}
 			l.terms[id] = t
 		}
-		switch was := t.within[g]; {
-		case e.standing == Next && on:
-			t.next[g] = true
-		case e.standing == Next:
-			delete(t.next, g)
-		case was+by == 0:
-			delete(t.within, g)
-			l.add(g, -int64(t.endpoints)*matchWeight)
-		default:
-			if t.within[g] = was + by; was == 0 {
-				l.add(g, int64(t.endpoints)*matchWeight)
-			}
+		was := t.users[g]
+		is := was
+		if e.standing == Next {
+			is.next = on
+		} else {
+			is.within += by
 		}
-		if len(t.within)+len(t.next) == 0 {
+		switch {
+		case was.within == 0 && is.within > 0:
+			l.add(g, int64(t.endpoints)*matchWeight)
+		case was.within > 0 && is.within == 0:
+			l.add(g, -int64(t.endpoints)*matchWeight)
+		}
+		if t.users[g] = is; is == (use{}) {
+			delete(t.users, g)
+		}
+		if len(t.users) == 0 {
 			delete(l.terms, id)
 		}
 	}

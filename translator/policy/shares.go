@@ -63,7 +63,7 @@ func (t *Table) Estimate(np *networkingv1.NetworkPolicy) int64 {
 func (p *translation) charge() error {
 	if p.standing != budget.Beyond {
 		terms := p.terms()
-		p.unmeasured += len(terms)
+		p.measure()
 		p.standing = p.ledger.Set(p.ref(), p.account.Cost(), terms)
 	}
 	if err := p.account.Err(); err != nil {
@@ -75,11 +75,17 @@ func (p *translation) charge() error {
 	return nil
 }
 
-// terms lists the IDs of the terms that the policy selects endpoints by, some repeatedly.
+// terms lists the IDs of the terms that the policy selects endpoints by, some repeatedly. Those of rules that are divided later are
+// measured.
 func (p *translation) terms() []string {
 	list := p.sets.Terms(&p.out.refs, &p.ruleRefs)
 	for i := range p.out.divisible {
 		if all := p.out.divisible[i].all; all != nil {
+			for _, term := range all.Terms {
+				if !p.ledger.Knows(term.ID()) {
+					p.sets.Measure(term)
+				}
+			}
 			list = append(list, all.Terms...)
 		}
 	}
@@ -100,7 +106,6 @@ func (p *translation) beyond() string {
 
 // measure tells the ledger how many endpoints the terms match that have been added.
 func (t *Table) measure() {
-	t.unmeasured = 0
 	for _, m := range t.sets.Matches() {
 		t.ledger.Resize(m.Term, m.Endpoints)
 	}

@@ -25,7 +25,6 @@ type Table struct {
 	source     field.Source
 	budget     budget.Limits
 	ledger     *budget.Ledger
-	unmeasured int // terms of policies translated since the ledger was told what they match
 	sets       *sets.Table
 	hosts      *host.Table
 	dirty      *dirty.Queue
@@ -186,10 +185,6 @@ func (t *Table) Translate(next *intent.Builder) {
 	for t.dirty.Len(dirty.Policies) > 0 {
 		for _, ref := range t.dirty.Take(dirty.Policies, t.compareAge) {
 			t.translate(ref, next)
-			if t.unmeasured > budget.Default()[budget.Selectors] {
-				t.divideAll()
-				t.measure()
-			}
 		}
 		if now := t.guards.some(); now != was {
 			was = now
@@ -199,6 +194,7 @@ func (t *Table) Translate(next *intent.Builder) {
 		}
 	}
 	t.divideAll()
+	t.sets.Measured()
 }
 
 func (t *Table) translate(ref object.Ref, next *intent.Builder) {

@@ -11,6 +11,9 @@ import (
 // localEndpoints is the set of the label cache with the endpoints on the translator's own node.
 const localEndpoints labelcache.SetID = "local"
 
+// measuredTerms is the set of the label cache with the terms that are measured.
+const measuredTerms labelcache.SetID = "measured"
+
 // kindSet is the kind of references under which sets are dirty.
 const kindSet = "Set"
 
@@ -24,6 +27,7 @@ type Table struct {
 	resolving map[intent.SetID]map[object.Ref]bool // objects that split rules by the numbers of a named-port set
 	gated     map[intent.SetID]map[object.Ref]bool // what is shown only while the set has a member
 	replaced  []*Refs                              // to be released
+	measured  []labelcache.Term                    // see Measure
 	hosts     *host.Table                          // the answers of DNS
 	withHost  map[string]map[intent.SetID]bool     // the sets that have the addresses of a name
 }
@@ -61,6 +65,20 @@ func (t *Table) HostChanged(name string) {
 
 // Matches returns the terms that match another number of endpoints than when it was last called: see labelcache.Cache.Matches.
 func (t *Table) Matches() []labelcache.Matches { return t.cache.Matches() }
+
+// Measure has the label cache match a term until Measured, so that Matches has it before a set is retained that has it.
+func (t *Table) Measure(term labelcache.Term) {
+	t.cache.AddTerm(measuredTerms, term)
+	t.measured = append(t.measured, term)
+}
+
+// Measured ends that for all terms.
+func (t *Table) Measured() {
+	for _, term := range t.measured {
+		t.cache.RemoveTerm(measuredTerms, term)
+	}
+	t.measured = nil
+}
 
 // Matching returns that number as Matches last reported it.
 func (t *Table) Matching(term string) int { return t.cache.Matching(term) }
