@@ -44,6 +44,7 @@ func TestDrillDirectory(t *testing.T) {
 	t.Parallel()
 	f := newFilesDrill(t)
 	f.goneAtOnce()
+	f.misspelt()
 	f.goneSlowly()
 }
 
@@ -125,6 +126,32 @@ func (f *filesDrill) goneAtOnce() {
 	f.putPolicies()
 	f.awaitKept(0)
 	f.witness.check()
+	reportDrill(f.t, f.netloom.PID(), "the directory of manifests loses all policies", "nothing", "–",
+		"log, problems, `/readyz` degraded: the policies are kept, and how to let them go")
+}
+
+// misspelt edits the version of a policy into one that does not exist, and one of another group.
+func (f *filesDrill) misspelt() {
+	f.t.Log("the version of a policy is misspelt")
+	p := f.load.cluster.Policies[0]
+	for _, version := range []string{"networking.k8s.io/v1beta9", "netwroking.k8s.io/v1"} {
+		wrong := p.DeepCopy()
+		wrong.APIVersion = version
+		f.put(policyFile(p), wrong)
+		await.True(f.t, func() bool {
+			f.running()
+			f.witness.check()
+			text, err := f.ask(http.MethodGet, "/debug/problems")
+			return err == nil && strings.Contains(text, version)
+		}, "the version is a problem")
+	}
+	f.put(policyFile(p), p)
+	await.True(f.t, func() bool {
+		text, err := f.ask(http.MethodGet, "/debug/problems")
+		return err == nil && !strings.Contains(text, "k8s.io/v1")
+	}, "the problem is gone")
+	f.witness.check()
+	reportDrill(f.t, f.netloom.PID(), "the `apiVersion` of a policy in a directory is misspelt", "nothing", "–", "a problem that names the file; what it declared stays in force")
 }
 
 // otherBranch checks out a branch that has none of the policies but another one, and then the first branch again.
