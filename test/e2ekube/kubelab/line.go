@@ -19,7 +19,7 @@ type Line struct {
 
 	mu       sync.Mutex
 	listener net.Listener // nil while calls are refused
-	rate     int // bytes per second from the API server, on each connection; 0 is unlimited
+	rate     int          // bytes per second from the API server, on each connection; 0 is unlimited
 	cut      bool
 	accepted int
 	open     map[*call]struct{}
