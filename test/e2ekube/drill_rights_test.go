@@ -17,19 +17,22 @@ import (
 func TestDrillRightsInAStorm(t *testing.T) {
 	t.Parallel()
 	d := newDrill(t, "")
+	rounds := 1
+	if *drillsFlag {
+		rounds = 4
+	}
 	calm := d.storm()
-	for k := range 2 {
+	for k := range rounds {
 		giveBack := d.lose("networkpolicies")
 		d.relabelled(k)
 		giveBack()
 		d.mended("networkpolicies")
 		giveBack = d.lose("pods", "namespaces")
-		d.denied(isolating(2+k, "free"), toPod(2+k, freePod))
+		d.denied(isolating(4+k, "free"), toPod(4+k, freePod))
 		giveBack()
 		d.mended("pods", "namespaces")
 	}
 	changes := calm()
-	d.relabelled(4)
 	d.witness.check()
 	t.Logf("%d changes in the storm", changes)
 	reportDrill(t, d.netloom.PID(), "rights to policies, pods and namespaces are revoked and given back while these change", "nothing", "–",
