@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"sync/atomic"
 	"testing"
 
 	"github.com/sirupsen/logrus"
@@ -211,8 +212,10 @@ func TestRefusedResourceIsAProblemUntilItIsNot(t *testing.T) {
 func TestLostPermissionDeletesNothing(t *testing.T) {
 	t.Parallel()
 	client := fake.NewClientset(sourcetest.Pod("a", "1"), sourcetest.Pod("b", "1"))
-	// The watch is ours, to end it when we like.
+	// The watch is ours, to end it when we like; later ones are the client's own.
 	first := apiwatch.NewFake()
+	var ours atomic.Bool
+	ours.Store(true)
 	watches := make(chan struct{}, 16)
 	denied := make(chan bool, 1)
 	denied <- false
@@ -222,11 +225,12 @@ func TestLostPermissionDeletesNothing(t *testing.T) {
 		if isDenied() {
 			return true, nil, forbidden("pods")
 		}
+		handled := ours.Load() // before the test knows of the watch
 		select {
 		case watches <- struct{}{}:
 		default:
 		}
-		return len(watches) == 1, first, nil
+		return handled, first, nil
 	})
 	client.PrependReactor("list", "pods", func(clienttesting.Action) (bool, runtime.Object, error) {
 		return isDenied(), nil, forbidden("pods")
@@ -247,7 +251,7 @@ func TestLostPermissionDeletesNothing(t *testing.T) {
 
 	// What went meanwhile is noticed when the permission is back.
 	require.NoError(t, client.Tracker().Delete(corev1.SchemeGroupVersion.WithResource("pods"), "shop", "a"))
-	watches <- struct{}{} // from now on the watch is the client's own
+	ours.Store(false)
 	deny(false)
 	sourcetest.Await(t, k, func() bool { return len(k.Problems()) == 0 })
 	awaitDirty(t, k, podA)
