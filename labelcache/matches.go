@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// Matches is how many endpoints a term matches, rounded up to a power of two that is at least LeastMatches, so that it seldom
+// Matches is how many endpoints a term matches, rounded up to a power of two that is at least leastMatches, so that it seldom
 // changes; 0 is none.
 type Matches struct {
 	Term      string // see Term.ID
 	Endpoints int
 }
 
-// LeastMatches is what one matched endpoint is rounded up to.
-const LeastMatches = 64
+// leastMatches is what one matched endpoint is rounded up to.
+const leastMatches = 64
 
 // Matches returns the terms for which that number is another one than when it was last called, ordered by ID. A term that is no
 // longer part of any set is not reported.
@@ -57,8 +57,8 @@ func rounded(n int) int {
 	switch {
 	case n == 0:
 		return 0
-	case n <= LeastMatches:
-		return LeastMatches
+	case n <= leastMatches:
+		return leastMatches
 	default:
 		return 1 << bits.Len(uint(n-1))
 	}

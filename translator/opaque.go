@@ -35,8 +35,7 @@ func newOpaquePods(limits budget.Limits, shares budget.Shares) *opaquePods {
 		most:  cmp.Or(limits[budget.Labels], budget.Default()[budget.Labels]),
 		large: map[object.Ref]largePod{}, redo: map[object.Ref]bool{}, opaque: map[object.Ref]bool{},
 	}
-	selectsNothing := func(string) int { return 0 }
-	o.ledger = budget.NewLedger(shares, selectsNothing, func(ref object.Ref) { o.redo[ref] = true })
+	o.ledger = budget.NewLedger(shares, nil, func(ref object.Ref) { o.redo[ref] = true })
 	return o
 }
 
@@ -102,10 +101,7 @@ func (t *Translator) limitPods() {
 			}
 		}
 	}
-	for namespace, o := range t.opaque.ledger.Overdrafts() {
-		ref := object.Ref{Kind: "Budget", Namespace: namespace, Name: "pods"}
-		t.problems.Set(ref, o.Problems(t.source.Cluster, ref, "labels and named ports of pods"))
-	}
+	t.opaque.ledger.Report(t.problems, t.source.Cluster, "pods", "labels and named ports of pods")
 	t.policies.IsolateOpaque(len(t.opaque.opaque) > 0)
 }
 

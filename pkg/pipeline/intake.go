@@ -18,7 +18,7 @@ const (
 	mostQueued = 4096
 )
 
-// change is an object as it was drained.
+// change is an object in the state in which it was taken from the source.
 type change struct {
 	ref    object.Ref
 	object any // nil if it is gone
@@ -28,8 +28,8 @@ type change struct {
 
 // intake shares the translator between namespaces. NetworkPolicies and Services wait in two queues of their namespace and are taken in
 // their order, so that every snapshot has policies that the namespace had at one time. They concern its own pods and addresses only.
-// Everything else waits for nobody: the pods of one namespace are peers in others. Its order among other kinds means nothing, since
-// each kind has a watch of its own. The zero value is empty.
+// Everything else is taken at once, because the pods of one namespace are peers in others. There is no order between kinds to keep,
+// since each kind is watched separately. The zero value is empty.
 type intake struct {
 	free   []change // those that do not wait
 	queues map[string]*queue

@@ -89,8 +89,8 @@ func (g *group) place(e *entry) Standing {
 	return Beyond
 }
 
-// Overdraft is a namespace whose objects do not all fit in.
-type Overdraft struct {
+// overdraft is a namespace whose objects do not all fit in.
+type overdraft struct {
 	Namespace string // "" is cluster-wide objects
 	Limit     int64  // in bytes
 	ByTotal   bool   // the limit is lower than that of a namespace, because all namespaces together are over theirs
@@ -100,16 +100,8 @@ type Overdraft struct {
 	Most      int64 // the cost of the largest of those that fit in, without what it selects
 }
 
-// Problems reports o as the problem of a budget. What is the plural of the objects. Nil is no problem.
-func (o *Overdraft) Problems(cluster string, of object.Ref, what string) []object.Problem {
-	if o == nil {
-		return nil
-	}
-	return []object.Problem{{Cluster: cluster, Ref: of, Message: o.describe(what)}}
-}
-
 // describe says which objects do not fit in, what is used, and what takes most of it.
-func (o *Overdraft) describe(what string) string {
+func (o *overdraft) describe(what string) string {
 	of := "the cluster-wide " + what
 	if o.Namespace != "" {
 		of = fmt.Sprintf("the %s of namespace %s", what, o.Namespace)
@@ -129,11 +121,11 @@ func (o *Overdraft) describe(what string) string {
 func mebibytes(n int64) string { return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20)) }
 
 // overdraft describes g; false if all fit in.
-func (g *group) overdraft() (Overdraft, bool) {
+func (g *group) overdraft() (overdraft, bool) {
 	if g.next == nil {
-		return Overdraft{}, false
+		return overdraft{}, false
 	}
-	out := Overdraft{Namespace: g.name, Use: g.use}
+	out := overdraft{Namespace: g.name, Use: g.use}
 	g.entries.Ascend(func(e *entry) bool {
 		switch {
 		case e.standing != Within:

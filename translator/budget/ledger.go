@@ -38,6 +38,7 @@ type use struct {
 }
 
 // NewLedger makes an empty ledger. Size returns how many endpoints a term matches; whenever that changes, Resize has to be called.
+// It may be nil for objects without terms.
 // Changed is called for each object whose standing has become another one, except for the one that a method is called for.
 func NewLedger(shares Shares, size func(term string) int, changed func(object.Ref)) *Ledger {
 	return &Ledger{
@@ -141,9 +142,22 @@ func (l *Ledger) Resize(id string, endpoints int) {
 	l.lower(object.Ref{})
 }
 
-// Overdrafts returns the namespaces for which something changed since the last call: nil for those where all objects fit in.
-func (l *Ledger) Overdrafts() map[string]*Overdraft {
-	out := make(map[string]*Overdraft, len(l.dirty))
+// Report reports the namespaces whose objects do not all fit in, and takes back what no longer holds. Budget is the name under which
+// it reports, and what is the plural of the objects.
+func (l *Ledger) Report(problems *object.Problems, cluster, budget, what string) {
+	for namespace, o := range l.overdrafts() {
+		ref := object.Ref{Kind: "Budget", Namespace: namespace, Name: budget}
+		var found []object.Problem
+		if o != nil {
+			found = []object.Problem{{Cluster: cluster, Ref: ref, Message: o.describe(what)}}
+		}
+		problems.Set(ref, found)
+	}
+}
+
+// overdrafts returns the namespaces for which something changed since the last call: nil for those where all objects fit in.
+func (l *Ledger) overdrafts() map[string]*overdraft {
+	out := make(map[string]*overdraft, len(l.dirty))
 	for name := range l.dirty {
 		out[name] = nil
 		if g := l.groups[name]; g != nil {

@@ -151,10 +151,10 @@ func TestTheNewestOfANamespaceDoNotFitIn(t *testing.T) {
 	require.Equal(t, []object.Ref{ref("flood", 0), ref("flood", 1), ref("flood", 2), ref("shop", 0)}, b.within())
 	require.Equal(t, Next, b.entries[ref("flood", 3)].standing)
 	require.Equal(t, 5, b.set, "others need not be known")
-	drafts := b.Overdrafts()
-	require.Equal(t, &Overdraft{Namespace: "flood", Limit: 100, Use: 90, Refused: 7, Largest: ref("flood", 0), Most: 30}, drafts["flood"])
+	drafts := b.overdrafts()
+	require.Equal(t, &overdraft{Namespace: "flood", Limit: 100, Use: 90, Refused: 7, Largest: ref("flood", 0), Most: 30}, drafts["flood"])
 	require.Nil(t, drafts["shop"])
-	require.Empty(t, b.Overdrafts())
+	require.Empty(t, b.overdrafts())
 
 	b.put(ref("flood", 9), 9, 1)
 	b.balance()
@@ -177,7 +177,7 @@ func TestNamespacesThatWantLittleGetItAll(t *testing.T) {
 	b.put(ref("c", 0), 99, 30)
 	b.balance()
 	require.Len(t, b.within(), 6+6+1, "120 for two")
-	require.True(t, b.Overdrafts()["a"].ByTotal)
+	require.True(t, b.overdrafts()["a"].ByTotal)
 	for i := range 10 {
 		b.remove(ref("b", i))
 	}

@@ -120,8 +120,5 @@ func (t *Table) Balance() {
 
 // ReportBudgets reports the namespaces whose policies exceed their budget.
 func (t *Table) ReportBudgets() {
-	for namespace, o := range t.ledger.Overdrafts() {
-		ref := object.Ref{Kind: "Budget", Namespace: namespace, Name: "policies"}
-		t.problems.Set(ref, o.Problems(t.source.Cluster, ref, "policies"))
-	}
+	t.ledger.Report(t.problems, t.source.Cluster, "policies", "policies")
 }

@@ -25,11 +25,3 @@ func (t *Table) createdOf(ref object.Ref) metav1.Time {
 	}
 	return metav1.Time{}
 }
-
-// reportBudgets reports the namespaces whose Services exceed their budget.
-func (t *Table) reportBudgets() {
-	for namespace, o := range t.ledger.Overdrafts() {
-		ref := object.Ref{Kind: "Budget", Namespace: namespace, Name: "services"}
-		t.problems.Set(ref, o.Problems(t.source.Cluster, ref, "Services"))
-	}
-}

@@ -55,8 +55,7 @@ func NewTable(source field.Source, limits budget.Limits, shares budget.Shares, q
 		owners:  newOwners(),
 		onNodes: map[object.Ref]bool{},
 	}
-	selectsNothing := func(string) int { return 0 }
-	t.ledger = budget.NewLedger(shares, selectsNothing, func(ref object.Ref) { t.dirty.Add(dirty.LoadBalancers, ref) })
+	t.ledger = budget.NewLedger(shares, nil, func(ref object.Ref) { t.dirty.Add(dirty.LoadBalancers, ref) })
 	return t
 }
 
@@ -127,7 +126,7 @@ func (t *Table) Translate(next *intent.Builder) {
 		}
 		t.ledger.Settle()
 	}
-	t.reportBudgets()
+	t.ledger.Report(t.problems, t.source.Cluster, "services", "Services")
 	for key := range among {
 		for _, rival := range t.owners.All(key) {
 			settle[rival] = true
