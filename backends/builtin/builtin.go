@@ -18,11 +18,11 @@ import (
 	device "github.com/netloom/netloom/backends/openwrt"
 	"github.com/netloom/netloom/backends/ovn"
 	controller "github.com/netloom/netloom/backends/tungsten"
+	"github.com/netloom/netloom/pkg/config/setting"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/openwrt"
 	"github.com/netloom/netloom/pkg/ovsdb"
 	"github.com/netloom/netloom/pkg/ovsdb/schema"
-	"github.com/netloom/netloom/pkg/setting"
 	"github.com/netloom/netloom/pkg/tungsten"
 )
 

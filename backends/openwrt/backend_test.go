@@ -13,7 +13,7 @@ import (
 	device "github.com/netloom/netloom/backends/openwrt"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/openwrt"
-	"github.com/netloom/netloom/pkg/openwrt/simulator"
+	simulator "github.com/netloom/netloom/pkg/simulator/openwrt"
 )
 
 // bare is what a device holds, without a switch of the whole device that the type of a tunnel sets for good.

@@ -16,7 +16,7 @@ import (
 	"github.com/netloom/netloom/backends/ovn"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/ovsdb"
-	"github.com/netloom/netloom/pkg/ovsdb/inmem"
+	simulator "github.com/netloom/netloom/pkg/simulator/ovn"
 	"github.com/netloom/netloom/test/await"
 )
 
@@ -182,7 +182,7 @@ func TestClaimsAtOnce(t *testing.T) {
 // TestClaimWhoseAnswerWasLost claims without getting the answer: nothing may be written then, and the next claim counts.
 func TestClaimWhoseAnswerWasLost(t *testing.T) {
 	r := newRig(t, ovn.DefaultPortNames)
-	r.server.FailAt(1, inmem.AfterCommit)
+	r.server.FailAt(1, simulator.AfterCommit)
 	_, err := r.backend.Claim(t.Context(), "pod-1")
 	require.ErrorIs(t, err, ovsdb.ErrUnknownOutcome)
 	await.True(t, func() bool { return r.client.Epoch() == 2 && r.client.Connected() }, "the client is connected again")

@@ -13,8 +13,8 @@ import (
 	"github.com/netloom/netloom/backends/ovn"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/ovsdb"
-	"github.com/netloom/netloom/pkg/ovsdb/inmem"
 	"github.com/netloom/netloom/pkg/ovsdb/schema"
+	simulator "github.com/netloom/netloom/pkg/simulator/ovn"
 )
 
 // TestVIPsOfOthersAreTheirs leaves a VIP to another controller for as long as that controller has it.
@@ -39,11 +39,11 @@ func TestVIPsOfOthersAreTheirs(t *testing.T) {
 			if tc.protocol != "" {
 				theirs["protocol"] = tc.protocol
 			}
-			uuid := inmem.UUIDOf("Load_Balancer", "theirs")
+			uuid := simulator.UUIDOf("Load_Balancer", "theirs")
 			r.transact(t, ovsdb.Insert("Load_Balancer", uuid, theirs))
 			for i, vip := range []string{"10.96.0.2", "10.96.0.1"} {
 				chassis := fmt.Sprintf("c%d", i)
-				r.transact(t, ovsdb.Insert("Chassis_Template_Var", inmem.UUIDOf("Chassis_Template_Var", chassis), libovsdb.Row{
+				r.transact(t, ovsdb.Insert("Chassis_Template_Var", simulator.UUIDOf("Chassis_Template_Var", chassis), libovsdb.Row{
 					"chassis": chassis, "variables": ovsdb.Map(map[string]string{"vip": vip, "port": "80", "other": "10.96.0.3"}),
 				}))
 			}
@@ -73,7 +73,7 @@ func TestAVIPIsYielded(t *testing.T) {
 	r := newRigOn(t, schema.NB2303(), "ovn-kubernetes", ovn.LoadBalancing{})
 	snap := balanced(web(intent.ClusterAddress, nil))
 	r.reconcile(t, snap)
-	r.transact(t, ovsdb.Insert("Load_Balancer", inmem.UUIDOf("Load_Balancer", "theirs"), libovsdb.Row{
+	r.transact(t, ovsdb.Insert("Load_Balancer", simulator.UUIDOf("Load_Balancer", "theirs"), libovsdb.Row{
 		"name": "theirs", "vips": ovsdb.Map(map[string]string{"10.96.0.1:80": ""}),
 	}))
 	r.reached = 0
@@ -150,7 +150,7 @@ func TestLoadBalancersWithoutTheirMarkAreAdopted(t *testing.T) {
 // TestAGroupOfAnotherIsLeftAlone has another controller own a group of the name that ours would have.
 func TestAGroupOfAnotherIsLeftAlone(t *testing.T) {
 	r := newRigOn(t, schema.NB2303(), "ovn-kubernetes", ovn.LoadBalancing{Group: "lbs"})
-	r.transact(t, ovsdb.Insert("Load_Balancer_Group", inmem.UUIDOf("Load_Balancer_Group", "lbs"), libovsdb.Row{"name": "lbs"}))
+	r.transact(t, ovsdb.Insert("Load_Balancer_Group", simulator.UUIDOf("Load_Balancer_Group", "lbs"), libovsdb.Row{"name": "lbs"}))
 	snap := balanced(web(intent.ClusterAddress, nil))
 	r.reconcile(t, snap)
 	require.Contains(t, r.server.Dump("Load_Balancer_Group"), "Load_Balancer_Group lbs\nLoad_Balancer_Group lbs_")
@@ -169,7 +169,7 @@ func TestAGroupOfAnotherIsLeftAlone(t *testing.T) {
 func TestTemplateVariablesShareTheirRow(t *testing.T) {
 	theirs := map[string]string{"theirs": "1.2.3.4:5"}
 	r := newRigOn(t, schema.NB2303(), "ovn-kubernetes", ovn.LoadBalancing{})
-	r.transact(t, ovsdb.Insert("Chassis_Template_Var", inmem.UUIDOf("Chassis_Template_Var", "n1"), libovsdb.Row{
+	r.transact(t, ovsdb.Insert("Chassis_Template_Var", simulator.UUIDOf("Chassis_Template_Var", "n1"), libovsdb.Row{
 		"chassis": "n1", "variables": ovsdb.Map(theirs),
 	}))
 	local := web(intent.ClusterAddress, func(f *intent.Frontend) { f.Locality = intent.NodeOfFlow })
@@ -235,7 +235,7 @@ func TestARowOfVariablesThatOthersMade(t *testing.T) {
 	r := newRigOn(t, schema.NB2303(), "ovn-kubernetes", ovn.LoadBalancing{})
 	snap := balanced(numbered("s", 1, 1))
 	r.reconcile(t, snap)
-	r.transact(t, ovsdb.Insert("Chassis_Template_Var", inmem.UUIDOf("Chassis_Template_Var", "n1"), libovsdb.Row{"chassis": "n1"}))
+	r.transact(t, ovsdb.Insert("Chassis_Template_Var", simulator.UUIDOf("Chassis_Template_Var", "n1"), libovsdb.Row{"chassis": "n1"}))
 	snap = with(snap, web(intent.ClusterAddress, func(f *intent.Frontend) { f.Locality = intent.NodeOfFlow }))
 	require.False(t, r.reconcile(t, snap).Full)
 	require.Len(t, r.pairs(t, "Chassis_Template_Var", "n1", "variables"), 1)
@@ -298,7 +298,7 @@ func TestAConnectionThatIsNotReported(t *testing.T) {
 	r.addRouter(t, "gw")
 	r.addSwitch(t, "pods", "gw")
 	r.addSwitch(t, "outside", "gw")
-	port := inmem.UUIDOf("Logical_Switch_Port", "outside-gw")
+	port := simulator.UUIDOf("Logical_Switch_Port", "outside-gw")
 	options := func(of map[string]string) {
 		r.transact(t, ovsdb.Update("Logical_Switch_Port", port, libovsdb.Row{"options": ovsdb.Map(of)}))
 	}

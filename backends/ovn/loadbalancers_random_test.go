@@ -15,7 +15,7 @@ import (
 	"github.com/netloom/netloom/backends/ovn"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/ovsdb"
-	"github.com/netloom/netloom/pkg/ovsdb/inmem"
+	simulator "github.com/netloom/netloom/pkg/simulator/ovn"
 	"github.com/netloom/netloom/test/seeds"
 )
 
@@ -114,7 +114,7 @@ func linked(name string) []string {
 }
 
 func (w *wander) addForeign(t *testing.T, r *rig, key string) {
-	r.transact(t, ovsdb.Insert("Load_Balancer", inmem.UUIDOf("Load_Balancer", key), libovsdb.Row{
+	r.transact(t, ovsdb.Insert("Load_Balancer", simulator.UUIDOf("Load_Balancer", key), libovsdb.Row{
 		"name": "theirs " + key, "vips": ovsdb.Map(map[string]string{key: "192.0.2.1:1"}),
 	}))
 }
@@ -143,7 +143,7 @@ func (w *wander) step(t *testing.T, r *rig) bool {
 	default:
 		key := fmt.Sprintf("10.96.0.%d:80", w.chance.IntN(3))
 		if w.foreign[key] {
-			r.transact(t, ovsdb.Delete("Load_Balancer", inmem.UUIDOf("Load_Balancer", key)))
+			r.transact(t, ovsdb.Delete("Load_Balancer", simulator.UUIDOf("Load_Balancer", key)))
 			delete(w.foreign, key)
 		} else {
 			w.addForeign(t, r, key)

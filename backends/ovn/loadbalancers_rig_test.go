@@ -12,8 +12,8 @@ import (
 
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/ovsdb"
-	"github.com/netloom/netloom/pkg/ovsdb/inmem"
 	"github.com/netloom/netloom/pkg/ovsdb/schema"
+	simulator "github.com/netloom/netloom/pkg/simulator/ovn"
 	"github.com/netloom/netloom/test/await"
 )
 
@@ -61,14 +61,14 @@ func (r *rig) addSwitch(t testing.TB, name string, routers ...string) {
 	require.NoError(t, r.server.AddSwitch(name))
 	for _, router := range routers {
 		link := name + "-" + router
-		lrp, lsp := inmem.UUIDOf("Logical_Router_Port", link), inmem.UUIDOf("Logical_Switch_Port", link)
+		lrp, lsp := simulator.UUIDOf("Logical_Router_Port", link), simulator.UUIDOf("Logical_Switch_Port", link)
 		r.transact(t,
 			ovsdb.Insert("Logical_Router_Port", lrp, libovsdb.Row{"name": link, "mac": "00:00:00:00:00:01"}),
-			ovsdb.MutateSet("Logical_Router", inmem.UUIDOf("Logical_Router", router), "ports", []libovsdb.UUID{{GoUUID: lrp}}, nil),
+			ovsdb.MutateSet("Logical_Router", simulator.UUIDOf("Logical_Router", router), "ports", []libovsdb.UUID{{GoUUID: lrp}}, nil),
 			ovsdb.Insert("Logical_Switch_Port", lsp, libovsdb.Row{
 				"name": "to-" + link, "type": "router", "options": ovsdb.Map(map[string]string{"router-port": link}),
 			}),
-			ovsdb.MutateSet("Logical_Switch", inmem.UUIDOf("Logical_Switch", name), "ports", []libovsdb.UUID{{GoUUID: lsp}}, nil),
+			ovsdb.MutateSet("Logical_Switch", simulator.UUIDOf("Logical_Switch", name), "ports", []libovsdb.UUID{{GoUUID: lsp}}, nil),
 		)
 	}
 	r.see(t)
@@ -78,23 +78,23 @@ func (r *rig) addSwitch(t testing.TB, name string, routers ...string) {
 func (r *rig) deleteSwitch(t testing.TB, name string, routers ...string) {
 	t.Helper()
 	for _, router := range routers {
-		lrp := inmem.UUIDOf("Logical_Router_Port", name+"-"+router)
-		r.transact(t, ovsdb.MutateSet("Logical_Router", inmem.UUIDOf("Logical_Router", router), "ports", nil, []libovsdb.UUID{{GoUUID: lrp}}))
+		lrp := simulator.UUIDOf("Logical_Router_Port", name+"-"+router)
+		r.transact(t, ovsdb.MutateSet("Logical_Router", simulator.UUIDOf("Logical_Router", router), "ports", nil, []libovsdb.UUID{{GoUUID: lrp}}))
 	}
-	r.transact(t, ovsdb.Delete("Logical_Switch", inmem.UUIDOf("Logical_Switch", name)))
+	r.transact(t, ovsdb.Delete("Logical_Switch", simulator.UUIDOf("Logical_Switch", name)))
 	r.see(t)
 }
 
 func (r *rig) addRouter(t testing.TB, name string) {
 	t.Helper()
-	r.transact(t, ovsdb.Insert("Logical_Router", inmem.UUIDOf("Logical_Router", name), libovsdb.Row{"name": name}))
+	r.transact(t, ovsdb.Insert("Logical_Router", simulator.UUIDOf("Logical_Router", name), libovsdb.Row{"name": name}))
 	r.see(t)
 }
 
 // see waits until the client knows of every switch and router, by a change that comes after all others.
 func (r *rig) see(t testing.TB) {
 	t.Helper()
-	mark := inmem.UUIDOf("Logical_Switch", "mark")
+	mark := simulator.UUIDOf("Logical_Switch", "mark")
 	known := func() bool {
 		return slices.ContainsFunc(r.client.Switches(), func(d ovsdb.Datapath) bool { return d.UUID == mark })
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/netloom/netloom/backends/ovn"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/ovsdb"
-	"github.com/netloom/netloom/pkg/ovsdb/inmem"
 	"github.com/netloom/netloom/pkg/ovsdb/schema"
+	simulator "github.com/netloom/netloom/pkg/simulator/ovn"
 )
 
 // many is n services of three backends each.
@@ -164,7 +164,7 @@ func TestReferencesThatWereTakenComeBack(t *testing.T) {
 	snap := balanced(web(intent.ClusterAddress, nil))
 	r.reconcile(t, snap)
 	before := r.server.Dump("Load_Balancer_Group", "Logical_Switch", "Load_Balancer")
-	sw := inmem.UUIDOf("Logical_Switch", "sw0")
+	sw := simulator.UUIDOf("Logical_Switch", "sw0")
 	groups, err := r.client.Select(t.Context(), "Load_Balancer_Group", nil, "_uuid")
 	require.NoError(t, err)
 	require.Len(t, groups, 1)
@@ -178,7 +178,7 @@ func TestReferencesThatWereTakenComeBack(t *testing.T) {
 		require.Len(t, r.reconcile(t, snap).Ops, 1)
 		require.Equal(t, before, r.server.Dump("Load_Balancer_Group", "Logical_Switch", "Load_Balancer"))
 	}
-	theirs := inmem.UUIDOf("Load_Balancer_Group", "theirs")
+	theirs := simulator.UUIDOf("Load_Balancer_Group", "theirs")
 	r.transact(t,
 		ovsdb.Insert("Load_Balancer_Group", theirs, libovsdb.Row{"name": "theirs"}),
 		ovsdb.MutateSet("Logical_Switch", sw, "load_balancer_group", []libovsdb.UUID{{GoUUID: theirs}}, nil))

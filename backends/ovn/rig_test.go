@@ -15,14 +15,14 @@ import (
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/ovsdb"
-	"github.com/netloom/netloom/pkg/ovsdb/inmem"
 	"github.com/netloom/netloom/pkg/ovsdb/schema"
+	simulator "github.com/netloom/netloom/pkg/simulator/ovn"
 	"github.com/netloom/netloom/test/await"
 )
 
 // rig is a database whose logical ports the test makes itself, and a backend that is driven step by step.
 type rig struct {
-	server  *inmem.Server
+	server  *simulator.Server
 	client  *ovsdb.Client
 	backend *ovn.Backend
 	reached intent.Revision

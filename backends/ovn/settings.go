@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/netloom/netloom/backends/ovn/internal/lb"
+	"github.com/netloom/netloom/pkg/config/setting"
 	"github.com/netloom/netloom/pkg/ovsdb"
-	"github.com/netloom/netloom/pkg/setting"
 )
 
 // Embedded is the only element of Settings.Endpoints for a database within the process. The code that runs the database

@@ -13,8 +13,8 @@ import (
 	"github.com/netloom/netloom/backends/ovn"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/ovsdb"
-	"github.com/netloom/netloom/pkg/ovsdb/inmem"
 	"github.com/netloom/netloom/pkg/ovsdb/schema"
+	simulator "github.com/netloom/netloom/pkg/simulator/ovn"
 )
 
 // TestAnEndpointCostsTheSameAmongMany changes an endpoint beside few and beside many other services that depend on the
@@ -25,7 +25,7 @@ func TestAnEndpointCostsTheSameAmongMany(t *testing.T) {
 		var ops []libovsdb.Operation
 		for i := range switches {
 			name := fmt.Sprintf("sw-%d", i)
-			ops = append(ops, ovsdb.Insert("Logical_Switch", inmem.UUIDOf("Logical_Switch", name), libovsdb.Row{"name": name}))
+			ops = append(ops, ovsdb.Insert("Logical_Switch", simulator.UUIDOf("Logical_Switch", name), libovsdb.Row{"name": name}))
 		}
 		r.transact(t, ops...)
 		r.see(t)

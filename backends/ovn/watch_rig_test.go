@@ -16,8 +16,8 @@ import (
 	"github.com/netloom/netloom/backends/ovn/ovntest"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/ovsdb"
-	"github.com/netloom/netloom/pkg/ovsdb/inmem"
 	"github.com/netloom/netloom/pkg/reconcile"
+	simulator "github.com/netloom/netloom/pkg/simulator/ovn"
 	"github.com/netloom/netloom/test/await"
 )
 
@@ -83,10 +83,10 @@ func (g *guarded) addSwitch(t testing.TB, name string, ports ...string) {
 	var uuids []string
 	var ops []libovsdb.Operation
 	for _, port := range ports {
-		uuids = append(uuids, inmem.UUIDOf("Logical_Switch_Port", port))
+		uuids = append(uuids, simulator.UUIDOf("Logical_Switch_Port", port))
 		ops = append(ops, ovsdb.Insert("Logical_Switch_Port", uuids[len(uuids)-1], libovsdb.Row{"name": port}))
 	}
-	g.do(t, append(ops, ovsdb.Insert("Logical_Switch", inmem.UUIDOf("Logical_Switch", name),
+	g.do(t, append(ops, ovsdb.Insert("Logical_Switch", simulator.UUIDOf("Logical_Switch", name),
 		libovsdb.Row{"name": name, "ports": ovsdb.UUIDs(uuids)}))...)
 }
 

@@ -13,8 +13,8 @@ import (
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/ovsdb"
-	"github.com/netloom/netloom/pkg/ovsdb/inmem"
 	"github.com/netloom/netloom/pkg/ovsdb/schema"
+	simulator "github.com/netloom/netloom/pkg/simulator/ovn"
 )
 
 // tampering is something that another client does to rows of netloom.
@@ -116,11 +116,11 @@ func TestChangesByOthersAreRepairedAtOnce(t *testing.T) {
 func testFlips(t *testing.T, endpoint string) {
 	t.Helper()
 	g := guard(t, endpoint, guardedState())
-	stranger := inmem.UUIDOf("Address_Set", "stranger")
+	stranger := simulator.UUIDOf("Address_Set", "stranger")
 	g.do(t, ovsdb.Insert("Address_Set", stranger, libovsdb.Row{
 		"name": "stranger", "external_ids": ovsdb.Map(map[string]string{ovn.KeyOwner: "b"}),
 	}))
-	sw, port := inmem.UUIDOf("Logical_Switch", "sw0"), inmem.UUIDOf("Logical_Switch_Port", "shop.c")
+	sw, port := simulator.UUIDOf("Logical_Switch", "sw0"), simulator.UUIDOf("Logical_Switch_Port", "shop.c")
 	references := []libovsdb.UUID{{GoUUID: port}}
 	states := []*backendtest.State{shop("a", "b", "c"), guardedState(), open(80), shop("b")}
 	for i := range 1000 {

@@ -13,8 +13,8 @@ import (
 	"github.com/netloom/netloom/backends/tungsten"
 	"github.com/netloom/netloom/backends/tungsten/tungstentest"
 	"github.com/netloom/netloom/pkg/intent"
+	simulator "github.com/netloom/netloom/pkg/simulator/tungsten"
 	api "github.com/netloom/netloom/pkg/tungsten"
-	"github.com/netloom/netloom/pkg/tungsten/simulator"
 )
 
 var everyCall = flag.Bool("tungsten.everycall", false, "fail every call in turn, as make roads does, not only some")

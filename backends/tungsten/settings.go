@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/netloom/netloom/pkg/setting"
+	"github.com/netloom/netloom/pkg/config/setting"
 	"github.com/netloom/netloom/pkg/tungsten"
 )
 

@@ -5,7 +5,7 @@ import (
 	"reflect"
 	"strings"
 
-	"github.com/netloom/netloom/pkg/query"
+	"github.com/netloom/netloom/pkg/answers/query"
 )
 
 // shownRules is how many rules and endpoints of an answer are shown.

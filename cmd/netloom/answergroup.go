@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/netloom/netloom/pkg/query"
+	"github.com/netloom/netloom/pkg/answers/query"
 )
 
 // answerGroup is the answers for some sources and some destinations that differ in nothing else.

@@ -8,11 +8,11 @@ import (
 
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/backends/builtin"
+	"github.com/netloom/netloom/pkg/inputs/retention"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/offline"
 	"github.com/netloom/netloom/pkg/pipeline"
-	"github.com/netloom/netloom/pkg/retention"
 )
 
 func newApply() *cobra.Command {

@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/netloom/netloom/pkg/retention"
-	"github.com/netloom/netloom/pkg/serving"
+	"github.com/netloom/netloom/pkg/inputs/retention"
+	"github.com/netloom/netloom/pkg/serve"
 )
 
 func newApprove() *cobra.Command {
@@ -22,7 +22,7 @@ digest as argument, approve the removal of exactly those objects. If the list ha
 and exit with 1.
 
 Without listen-auth, approval is only possible from the machine or pod of the daemon. With listen-auth, the Kubernetes API
-decides who may post to ` + serving.ApprovePath + `. Each replica keeps its own list: approve at the leader first.`,
+decides who may post to ` + serve.ApprovePath + `. Each replica keeps its own list: approve at the leader first.`,
 		Example: `  netloom approve
   netloom approve 5e0f1c22ab90
   kubectl exec -n netloom deploy/netloom -- netloom approve 5e0f1c22ab90`,
@@ -40,7 +40,7 @@ decides who may post to ` + serving.ApprovePath + `. Each replica keeps its own 
 }
 
 func approve(cmd *cobra.Command, live *liveFlag, args []string, form string) error {
-	method, path := http.MethodGet, serving.ApprovePath
+	method, path := http.MethodGet, serve.ApprovePath
 	if len(args) > 0 {
 		method, path = http.MethodPost, path+"?digest="+url.QueryEscape(args[0])
 	}

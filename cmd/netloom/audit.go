@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/netloom/netloom/pkg/audit"
-	"github.com/netloom/netloom/pkg/manifest"
+	"github.com/netloom/netloom/pkg/answers/audit"
+	"github.com/netloom/netloom/pkg/inputs/manifest"
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/offline"
 )

@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/netloom/netloom/pkg/audit"
+	"github.com/netloom/netloom/pkg/answers/audit"
 )
 
 func TestAudit(t *testing.T) {

@@ -12,13 +12,13 @@ import (
 
 	"github.com/netloom/netloom/backends/builtin"
 	"github.com/netloom/netloom/pkg/config"
-	"github.com/netloom/netloom/pkg/controller/sdwan"
 	"github.com/netloom/netloom/pkg/daemon"
 	"github.com/netloom/netloom/pkg/election"
+	"github.com/netloom/netloom/pkg/feedback/sdwan"
 	"github.com/netloom/netloom/pkg/gateway"
+	"github.com/netloom/netloom/pkg/inputs/source"
 	"github.com/netloom/netloom/pkg/reconcile"
-	"github.com/netloom/netloom/pkg/serving"
-	"github.com/netloom/netloom/pkg/source"
+	"github.com/netloom/netloom/pkg/serve"
 )
 
 // configuration is the settings of a command: those of netloom itself and those of its backends.
@@ -78,7 +78,7 @@ func optionsOf(cfg *configuration) daemon.Options {
 	return daemon.Options{
 		Manifests: cfg.Manifests, Kubeconfig: cfg.Kubeconfig, KubeContext: cfg.KubeContext,
 		Read: source.Options{NoServices: !cfg.Services, Endpoints: source.EndpointsAPI(cfg.EndpointsAPI)}, MaxManifest: cfg.MaxManifestSize,
-		Cluster: cfg.Cluster, Peers: peersOf(cfg.Config), Families: cfg.Families, Node: cfg.ZoneNode,
+		Cluster: cfg.Cluster, Others: othersOf(cfg.Config), Families: cfg.Families, Node: cfg.ZoneNode,
 		Target:          cfg.target,
 		ConfirmInterval: cfg.ConfirmInterval,
 		BudgetMemory:    cfg.BudgetMemory,
@@ -113,23 +113,23 @@ func connectUpstream(ctx context.Context, cfg *configuration, opts *daemon.Optio
 }
 
 // peersOf converts the settings of other clusters to options of the daemon.
-func peersOf(cfg *config.Config) daemon.Peers {
-	out := daemon.Peers{
+func othersOf(cfg *config.Config) daemon.Others {
+	out := daemon.Others{
 		Kubeconfig: cmp.Or(cfg.Peers.Kubeconfig, cfg.Kubeconfig), Upstreams: daemon.Upstreams(cfg.Peers.Upstreams),
 		Everywhere: cfg.Peers.Selectors == config.PeersSet,
 	}
 	for _, p := range cfg.Peers.Clusters {
-		out.Clusters = append(out.Clusters, daemon.Peer{Name: p.Name, Context: p.Place})
+		out.Clusters = append(out.Clusters, daemon.Other{Name: p.Name, Context: p.Place})
 	}
 	for _, p := range cfg.Peers.Manifests {
-		out.Clusters = append(out.Clusters, daemon.Peer{Name: p.Name, Manifests: p.Place})
+		out.Clusters = append(out.Clusters, daemon.Other{Name: p.Name, Manifests: p.Place})
 	}
 	return out
 }
 
 // servingOptions converts the settings of the HTTP servers to options of the daemon.
-func servingOptions(s *config.Serving) serving.Options {
-	return serving.Options{
+func servingOptions(s *config.Serving) serve.Options {
+	return serve.Options{
 		TLS: s.TLS != config.ServingClear, Cert: s.Cert, Key: s.Key, Kubernetes: s.Auth == config.ServingKubernetes, Hosts: s.Hosts,
 	}
 }

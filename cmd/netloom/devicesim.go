@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/netloom/netloom/pkg/openwrt/simulator"
+	simulator "github.com/netloom/netloom/pkg/simulator/openwrt"
 )
 
 func newDeviceSim() *cobra.Command {

@@ -27,7 +27,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"sigs.k8s.io/yaml"
 
-	"github.com/netloom/netloom/pkg/tungsten/simulator"
+	simulator "github.com/netloom/netloom/pkg/simulator/tungsten"
 	"github.com/netloom/netloom/test/await"
 )
 

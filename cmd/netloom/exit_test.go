@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/netloom/netloom/pkg/tungsten/simulator"
+	simulator "github.com/netloom/netloom/pkg/simulator/tungsten"
 )
 
 const (

@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/netloom/netloom/pkg/answers/query"
 	"github.com/netloom/netloom/pkg/object"
-	"github.com/netloom/netloom/pkg/query"
 )
 
 func newExplain() *cobra.Command {

@@ -17,7 +17,7 @@ import (
 	"k8s.io/client-go/tools/portforward"
 	"k8s.io/client-go/transport/spdy"
 
-	"github.com/netloom/netloom/pkg/source/kube"
+	"github.com/netloom/netloom/pkg/inputs/kube"
 )
 
 // podLabel selects the pods of daemons, and debugPort is the name of the port that serves debugging.

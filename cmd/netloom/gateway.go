@@ -26,11 +26,11 @@ import (
 	"github.com/netloom/netloom/pkg/gateway/identity"
 	"github.com/netloom/netloom/pkg/gateway/registry"
 	"github.com/netloom/netloom/pkg/gateway/watchcache"
-	"github.com/netloom/netloom/pkg/listener"
-	"github.com/netloom/netloom/pkg/source"
-	"github.com/netloom/netloom/pkg/source/kube"
+	"github.com/netloom/netloom/pkg/inputs/kube"
+	"github.com/netloom/netloom/pkg/inputs/source"
+	"github.com/netloom/netloom/pkg/serve/listener"
+	"github.com/netloom/netloom/pkg/serve/webhook/certs"
 	"github.com/netloom/netloom/pkg/version"
-	"github.com/netloom/netloom/pkg/webhook/certs"
 )
 
 func newGateway() *cobra.Command {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/netloom/netloom/pkg/query"
+	"github.com/netloom/netloom/pkg/answers/query"
 )
 
 func newImpact() *cobra.Command {

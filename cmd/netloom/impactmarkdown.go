@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/netloom/netloom/pkg/query"
+	"github.com/netloom/netloom/pkg/answers/query"
 )
 
 // The limits of an impact in Markdown: a comment on a forge takes 65,536 characters.

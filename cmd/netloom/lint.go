@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/netloom/netloom/backends/builtin"
-	"github.com/netloom/netloom/pkg/lint"
+	"github.com/netloom/netloom/pkg/answers/lint"
 	"github.com/netloom/netloom/pkg/offline"
 )
 

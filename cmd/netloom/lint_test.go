@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/netloom/netloom/pkg/lint"
+	"github.com/netloom/netloom/pkg/answers/lint"
 )
 
 var mistaken = filepath.Join("..", "..", "docs", "commands", "mistakes.yaml")

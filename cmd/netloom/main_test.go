@@ -15,8 +15,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/netloom/netloom/backends"
-	"github.com/netloom/netloom/pkg/ovsdb/inmem"
 	"github.com/netloom/netloom/pkg/ovsdb/schema"
+	simulator "github.com/netloom/netloom/pkg/simulator/ovn"
 )
 
 // outcome is what a command did.
@@ -106,9 +106,9 @@ spec:
 }
 
 // database is a Northbound database with ports for the pods of manifests.
-func database(t *testing.T) *inmem.Server {
+func database(t *testing.T) *simulator.Server {
 	t.Helper()
-	server, err := inmem.NewServer(schema.NB2303())
+	server, err := simulator.NewServer(schema.NB2303())
 	require.NoError(t, err)
 	t.Cleanup(server.Close)
 	require.NoError(t, server.AddSwitch("sw"))

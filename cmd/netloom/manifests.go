@@ -12,12 +12,12 @@ import (
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/netloom/netloom/pkg/manifest"
-	"github.com/netloom/netloom/pkg/manifest/workload"
+	"github.com/netloom/netloom/pkg/answers/query"
+	"github.com/netloom/netloom/pkg/inputs/manifest"
+	"github.com/netloom/netloom/pkg/inputs/manifest/workload"
+	"github.com/netloom/netloom/pkg/inputs/source"
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/offline"
-	"github.com/netloom/netloom/pkg/query"
-	"github.com/netloom/netloom/pkg/source"
 )
 
 // manifestsFlag selects the manifests for a question.

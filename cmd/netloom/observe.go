@@ -15,9 +15,9 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/netloom/netloom/backends/ovn"
-	"github.com/netloom/netloom/pkg/acllog"
-	"github.com/netloom/netloom/pkg/observe"
-	"github.com/netloom/netloom/pkg/query"
+	"github.com/netloom/netloom/pkg/answers/flows"
+	"github.com/netloom/netloom/pkg/answers/query"
+	"github.com/netloom/netloom/pkg/inputs/acllog"
 )
 
 // observeOptions is the command line of observe.
@@ -60,7 +60,7 @@ Exit with 0 if the answer is complete, with 3 if it is not or if there is none, 
 	flags.DurationVar(&opts.last, "last", time.Hour, "how far back from the newest line to count, at least 12s")
 	flags.BoolVar(&opts.follow, "follow", false, "follow the files until interrupted")
 	flags.StringVar(&opts.verdict, "verdict", "all", "which connections to show: denied, allowed or all")
-	complete(cmd, "verdict", string(observe.Denied), string(observe.Allowed), "all")
+	complete(cmd, "verdict", string(flows.Denied), string(flows.Allowed), "all")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := errors.Join(opts.check(args), output.check()); err != nil {
 			return err
@@ -84,7 +84,7 @@ Exit with 0 if the answer is complete, with 3 if it is not or if there is none, 
 func (o *observeOptions) check(logs []string) error {
 	var faults []error
 	switch o.verdict {
-	case string(observe.Denied), string(observe.Allowed), "all":
+	case string(flows.Denied), string(flows.Allowed), "all":
 	default:
 		faults = append(faults, fmt.Errorf("--verdict: %q: expected denied, allowed or all", o.verdict))
 	}
@@ -103,7 +103,7 @@ func (o *observeOptions) run(cmd *cobra.Command, inv *query.Inventory, logs []st
 	w := newWatcher(inv, o.last)
 	out := cmd.OutOrStdout()
 	if o.follow && form == formTable {
-		w.fresh = func(k *observe.Key, at time.Time) {
+		w.fresh = func(k *flows.Key, at time.Time) {
 			if o.shows(k) {
 				_, _ = fmt.Fprintf(out, "%s  %s\n", at.Format(time.TimeOnly), flowText(k))
 			}
@@ -136,14 +136,14 @@ func (o *observeOptions) run(cmd *cobra.Command, inv *query.Inventory, logs []st
 	return err
 }
 
-func (o *observeOptions) shows(k *observe.Key) bool {
+func (o *observeOptions) shows(k *flows.Key) bool {
 	return o.verdict == "all" || o.verdict == string(k.Verdict)
 }
 
 // watcher counts the lines of logs. Its recorder is safe for concurrent use; the rest is guarded by mu.
 type watcher struct {
-	*observe.Recorder
-	fresh func(k *observe.Key, at time.Time) // called for each new flow, unless it is nil
+	*flows.Recorder
+	fresh func(k *flows.Key, at time.Time) // called for each new flow, unless it is nil
 
 	mu   sync.Mutex
 	inv  *query.Inventory
@@ -151,11 +151,11 @@ type watcher struct {
 }
 
 func newWatcher(inv *query.Inventory, last time.Duration) *watcher {
-	return &watcher{Recorder: observe.NewRecorder(guideTo(inv), last), inv: inv}
+	return &watcher{Recorder: flows.NewRecorder(guideTo(inv), last), inv: inv}
 }
 
-func guideTo(inv *query.Inventory) *observe.Guide {
-	return observe.NewGuide(inv, ovn.LogNames(inv.Snapshot()))
+func guideTo(inv *query.Inventory) *flows.Guide {
+	return flows.NewGuide(inv, ovn.LogNames(inv.Snapshot()))
 }
 
 // inventory is what lines are read with.
@@ -238,15 +238,15 @@ func (w *watcher) read(ctx context.Context, cmd *cobra.Command, path string) err
 
 // observation is what observe prints.
 type observation struct {
-	Until time.Time           `json:"until"` // the newest line
-	Flows []observe.Described `json:"flows"`
-	Other map[string]uint64   `json:"other,omitempty"` // entries of further flows, by verdict
+	Until time.Time         `json:"until"` // the newest line
+	Flows []flows.Described `json:"flows"`
+	Other map[string]uint64 `json:"other,omitempty"` // entries of further flows, by verdict
 }
 
 // report completes a report of the log with what the policies say now.
-func (o *observeOptions) report(inv *query.Inventory, r observe.Report) *observation {
+func (o *observeOptions) report(inv *query.Inventory, r flows.Report) *observation {
 	out := &observation{Until: r.Until, Other: map[string]uint64{}}
-	out.Flows = observe.Describe(inv, slices.DeleteFunc(r.Flows, func(f observe.Flow) bool { return !o.shows(&f.Key) }))
+	out.Flows = flows.Describe(inv, slices.DeleteFunc(r.Flows, func(f flows.Flow) bool { return !o.shows(&f.Key) }))
 	for v, n := range r.Other {
 		if o.verdict == "all" || o.verdict == string(v) {
 			out.Other[string(v)] = n
@@ -256,18 +256,18 @@ func (o *observeOptions) report(inv *query.Inventory, r observe.Report) *observa
 }
 
 // flowText formats a flow in a line.
-func flowText(k *observe.Key) string {
+func flowText(k *flows.Key) string {
 	return fmt.Sprintf("%s  %s -> %s %s, by %s", k.Verdict, k.From, k.To, k.Port, causeText(k))
 }
 
 // causeText names what decided about a flow.
-func causeText(k *observe.Key) string {
+func causeText(k *flows.Key) string {
 	switch {
 	case k.Policy == "" && k.ACL == "":
 		return "an ACL without a name"
 	case k.Policy == "":
 		return fmt.Sprintf("ACL %q, which no policy is known to have", k.ACL)
-	case k.Rule == observe.Isolation:
+	case k.Rule == flows.Isolation:
 		return "default deny of " + k.Policy
 	default:
 		return k.Policy + " " + k.Rule
@@ -277,7 +277,7 @@ func causeText(k *observe.Key) string {
 // reportText formats a report as text.
 func reportText(r *observation, last time.Duration, i palette) string {
 	w := &answerWriter{palette: i}
-	for _, verdict := range []observe.Verdict{observe.Denied, observe.Allowed} {
+	for _, verdict := range []flows.Verdict{flows.Denied, flows.Allowed} {
 		head := false
 		for n := range r.Flows {
 			f := &r.Flows[n]
@@ -290,7 +290,7 @@ func reportText(r *observation, last time.Duration, i palette) string {
 			}
 			w.line("  %s -> %s %s, by %s, %s", f.From, f.To, f.Port, causeText(&f.Key), timesText(f.Count))
 			switch {
-			case f.Now == query.Allow && verdict == observe.Denied:
+			case f.Now == query.Allow && verdict == flows.Denied:
 				w.line("    %s", i.dim("the policies allow it now"))
 			case len(f.Change) > 0:
 				w.line("    %s", i.dim("it would take:"))

@@ -12,10 +12,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/netloom/netloom/pkg/acllog"
-	"github.com/netloom/netloom/pkg/acllog/acllogtest"
+	"github.com/netloom/netloom/pkg/answers/query"
+	"github.com/netloom/netloom/pkg/inputs/acllog"
+	"github.com/netloom/netloom/pkg/inputs/acllog/acllogtest"
 	"github.com/netloom/netloom/pkg/offline"
-	"github.com/netloom/netloom/pkg/query"
 )
 
 // deniedLine is a line of an ACL log.

@@ -13,12 +13,12 @@ import (
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/backends/builtin"
 	"github.com/netloom/netloom/backends/ovn"
+	"github.com/netloom/netloom/pkg/answers/query"
 	"github.com/netloom/netloom/pkg/config"
 	"github.com/netloom/netloom/pkg/daemon"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/offline"
-	"github.com/netloom/netloom/pkg/query"
 )
 
 func newPlan() *cobra.Command {

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/netloom/netloom/backends"
-	"github.com/netloom/netloom/pkg/serving"
+	"github.com/netloom/netloom/pkg/serve"
 )
 
 // planOfServer shows the pending changes of a running daemon, for its database and for each CNF.
@@ -20,7 +20,7 @@ func planOfServer(cmd *cobra.Command, server, form string, strict *strictFlag) e
 	if err != nil {
 		return err
 	}
-	var plans serving.Plans
+	var plans serve.Plans
 	if err := json.Unmarshal(body, &plans); err != nil {
 		return fmt.Errorf("--server: the answer is not a list of plans: %w", err)
 	}

@@ -12,9 +12,9 @@ import (
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/backends/builtin"
 	"github.com/netloom/netloom/backends/openwrt"
+	"github.com/netloom/netloom/pkg/answers/query"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
-	"github.com/netloom/netloom/pkg/query"
 )
 
 // The settings that rows depend on if there is no database: the defaults of owner and ovn-meter-rate.

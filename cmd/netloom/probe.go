@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/netloom/netloom/backends"
-	"github.com/netloom/netloom/pkg/query"
+	"github.com/netloom/netloom/pkg/answers/query"
 )
 
 // probeOptions is the command line of probe.

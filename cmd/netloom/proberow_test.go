@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/netloom/netloom/backends"
-	"github.com/netloom/netloom/pkg/query"
+	"github.com/netloom/netloom/pkg/answers/query"
 )
 
 // TestProbeNamesTheRowsThatDecide probes without a database and looks up every row it names in one with the same content.

@@ -10,8 +10,8 @@ import (
 
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/ovsdb"
-	"github.com/netloom/netloom/pkg/ovsdb/inmem"
 	"github.com/netloom/netloom/pkg/ovsdb/schema"
+	simulator "github.com/netloom/netloom/pkg/simulator/ovn"
 	"github.com/netloom/netloom/test/policygen"
 	"github.com/netloom/netloom/test/seeds"
 )
@@ -53,9 +53,9 @@ func TestEveryRowOfARandomClusterLeadsToItsOrigin(t *testing.T) {
 }
 
 // emptyDatabase is one with a switch for each node of random clusters, and nothing of netloom's.
-func emptyDatabase(t *testing.T) *inmem.Server {
+func emptyDatabase(t *testing.T) *simulator.Server {
 	t.Helper()
-	server, err := inmem.NewServer(schema.NB2303())
+	server, err := simulator.NewServer(schema.NB2303())
 	require.NoError(t, err)
 	t.Cleanup(server.Close)
 	require.NoError(t, server.AddSwitch("sw"))
@@ -64,7 +64,7 @@ func emptyDatabase(t *testing.T) *inmem.Server {
 }
 
 // uuidsOf lists the rows of a table.
-func uuidsOf(t *testing.T, server *inmem.Server, table string) []string {
+func uuidsOf(t *testing.T, server *simulator.Server, table string) []string {
 	t.Helper()
 	results, err := server.Transact(libovsdb.Operation{
 		Op: libovsdb.OperationSelect, Table: table, Where: []libovsdb.Condition{}, Columns: []string{"_uuid"},

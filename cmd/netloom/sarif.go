@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/netloom/netloom/pkg/lint"
+	"github.com/netloom/netloom/pkg/answers/lint"
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/version"
 )

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/netloom/netloom/backends/openwrt"
+	"github.com/netloom/netloom/pkg/answers/query"
 	"github.com/netloom/netloom/pkg/intent"
-	"github.com/netloom/netloom/pkg/query"
 )
 
 // sdwanTables are the CNFs of a snapshot, and their intended configuration.

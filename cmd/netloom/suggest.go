@@ -10,9 +10,9 @@ import (
 	"github.com/spf13/cobra"
 	networkingv1 "k8s.io/api/networking/v1"
 
-	"github.com/netloom/netloom/pkg/observe"
-	"github.com/netloom/netloom/pkg/query"
-	"github.com/netloom/netloom/pkg/suggest"
+	"github.com/netloom/netloom/pkg/answers/flows"
+	"github.com/netloom/netloom/pkg/answers/query"
+	"github.com/netloom/netloom/pkg/answers/suggest"
 )
 
 // suggestOptions is the command line of suggest.
@@ -103,7 +103,7 @@ func (o *suggestOptions) connections(cmd *cobra.Command, inv *query.Inventory, n
 	report := w.Report(time.Time{})
 	for i := range report.Flows {
 		f := &report.Flows[i]
-		if f.Verdict != observe.Denied {
+		if f.Verdict != flows.Denied {
 			continue
 		}
 		list, err := inv.Connections(f.Question(), query.Where{})
@@ -112,7 +112,7 @@ func (o *suggestOptions) connections(cmd *cobra.Command, inv *query.Inventory, n
 		}
 		out = append(out, list...)
 	}
-	if n := report.Other[observe.Denied]; n > 0 {
+	if n := report.Other[flows.Denied]; n > 0 {
 		cmd.PrintErrf("note: %d lines of the log are about connections that are not considered: there are too many different ones\n", n)
 	}
 	return out, nil

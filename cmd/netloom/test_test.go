@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/netloom/netloom/pkg/query"
+	"github.com/netloom/netloom/pkg/answers/query"
 	"github.com/netloom/netloom/test/policygen"
 )
 

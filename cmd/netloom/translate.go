@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/netloom/netloom/pkg/answers/query"
 	"github.com/netloom/netloom/pkg/object"
-	"github.com/netloom/netloom/pkg/query"
 )
 
 // translation is the translation of manifests.

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/netloom/netloom/pkg/tungsten/simulator"
+	simulator "github.com/netloom/netloom/pkg/simulator/tungsten"
 )
 
 func newTungstenSim() *cobra.Command {

@@ -15,14 +15,13 @@ import (
 
 	"github.com/netloom/netloom/backends/builtin"
 	"github.com/netloom/netloom/backends/ovn"
+	"github.com/netloom/netloom/pkg/answers/query"
+	"github.com/netloom/netloom/pkg/answers/verify"
 	"github.com/netloom/netloom/pkg/daemon"
+	"github.com/netloom/netloom/pkg/inputs/source"
 	"github.com/netloom/netloom/pkg/offline"
 	"github.com/netloom/netloom/pkg/ovsdb/nbtrace"
-	"github.com/netloom/netloom/pkg/query"
-	"github.com/netloom/netloom/pkg/sentinel"
-	"github.com/netloom/netloom/pkg/serving"
-	"github.com/netloom/netloom/pkg/source"
-	"github.com/netloom/netloom/pkg/verify"
+	"github.com/netloom/netloom/pkg/serve"
 )
 
 // defaultRounds is how long a sentinel waits between two comparisons.
@@ -179,7 +178,7 @@ func (v *verifier) state(ctx context.Context, cmd *cobra.Command) (*query.State,
 
 // keepWatching compares until it is interrupted.
 func (v *verifier) keepWatching(cmd *cobra.Command) error {
-	door, err := serving.New(serving.Options{}, nil, nil, v.log)
+	door, err := serve.New(serve.Options{}, nil, nil, v.log)
 	if err != nil {
 		return err
 	}
@@ -187,9 +186,9 @@ func (v *verifier) keepWatching(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	metrics := sentinel.NewMetrics()
+	metrics := newSentinelMetrics()
 	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", metrics.Handler())
+	mux.Handle("GET /metrics", metrics.handler())
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprintln(w, "ok") })
 	ctx, cancel := context.WithCancel(cmd.Context())
 	defer cancel()
@@ -198,21 +197,21 @@ func (v *verifier) keepWatching(cmd *cobra.Command) error {
 		defer cancel()
 		served <- door.Serve(ctx, mux, listener, false)
 	}()
-	sentinel.Run(ctx, sentinel.Options{
-		Interval: v.interval, Metrics: metrics, Log: v.log,
-		Compare: func(ctx context.Context) (*verify.Report, error) {
+	(&sentinel{
+		interval: v.interval, metrics: metrics, log: v.log,
+		compare: func(ctx context.Context) (*verify.Report, error) {
 			state, report, err := v.compare(ctx, cmd)
 			if err == nil {
 				report.Unknown = append(report.Unknown, judged(state).Doubts()...)
 			}
 			return report, err
 		},
-		Changed: func(report *verify.Report, err error) {
+		changed: func(report *verify.Report, err error) {
 			if err == nil {
 				_ = v.print(cmd, report) // the log and the metrics have the result
 			}
 		},
-	})
+	}).run(ctx)
 	cancel()
 	return <-served
 }

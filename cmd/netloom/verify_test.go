@@ -16,14 +16,14 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"sigs.k8s.io/yaml"
 
-	"github.com/netloom/netloom/pkg/source"
+	"github.com/netloom/netloom/pkg/inputs/source"
 	"github.com/netloom/netloom/test/await"
 )
 
-// unpack writes a compressed fixture of pkg/verify to a directory.
+// unpack writes a compressed fixture of pkg/answers/verify to a directory.
 func unpack(t *testing.T, dir, name string) string {
 	t.Helper()
-	file, err := os.Open(filepath.Join("../../pkg/verify/testdata", name+".gz"))
+	file, err := os.Open(filepath.Join("../../pkg/answers/verify/testdata", name+".gz"))
 	require.NoError(t, err)
 	defer func() { _ = file.Close() }()
 	r, err := gzip.NewReader(file)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/netloom/netloom/pkg/verify"
+	"github.com/netloom/netloom/pkg/answers/verify"
 )
 
 // print prints a report in the format of -o.

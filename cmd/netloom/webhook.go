@@ -10,11 +10,11 @@ import (
 	"github.com/netloom/netloom/backends/builtin"
 	"github.com/netloom/netloom/pkg/config"
 	"github.com/netloom/netloom/pkg/daemon"
+	"github.com/netloom/netloom/pkg/serve/webhook"
+	"github.com/netloom/netloom/pkg/serve/webhook/bucket"
+	"github.com/netloom/netloom/pkg/serve/webhook/certs"
+	"github.com/netloom/netloom/pkg/serve/webhook/consistency"
 	"github.com/netloom/netloom/pkg/version"
-	"github.com/netloom/netloom/pkg/webhook"
-	"github.com/netloom/netloom/pkg/webhook/bucket"
-	"github.com/netloom/netloom/pkg/webhook/certs"
-	"github.com/netloom/netloom/pkg/webhook/consistency"
 )
 
 func newWebhook() *cobra.Command {

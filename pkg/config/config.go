@@ -5,8 +5,8 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"github.com/netloom/netloom/pkg/config/setting"
 	"github.com/netloom/netloom/pkg/intent"
-	"github.com/netloom/netloom/pkg/setting"
 )
 
 // LogFormat is how log lines are written.

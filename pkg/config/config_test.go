@@ -17,8 +17,8 @@ import (
 
 	"github.com/netloom/netloom/backends/builtin"
 	"github.com/netloom/netloom/pkg/config"
+	"github.com/netloom/netloom/pkg/config/setting"
 	"github.com/netloom/netloom/pkg/intent"
-	"github.com/netloom/netloom/pkg/setting"
 )
 
 // place is the world that a configuration is read from.

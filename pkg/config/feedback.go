@@ -1,6 +1,6 @@
 package config
 
-import "github.com/netloom/netloom/pkg/setting"
+import "github.com/netloom/netloom/pkg/config/setting"
 
 // Feedback is what netloom reports about NetworkPolicies and Services.
 type Feedback struct {

@@ -9,7 +9,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/netloom/netloom/pkg/setting"
+	"github.com/netloom/netloom/pkg/config/setting"
 )
 
 // settingsFile is the content of a configuration file. The zero value is empty.

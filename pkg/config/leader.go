@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/netloom/netloom/pkg/setting"
+	"github.com/netloom/netloom/pkg/config/setting"
 )
 
 // retryJitter is the largest factor by which client-go extends the time between two attempts.

@@ -5,7 +5,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/netloom/netloom/pkg/setting"
+	"github.com/netloom/netloom/pkg/config/setting"
 )
 
 // Peers has the settings of other clusters, whose pods policies may select as peers.

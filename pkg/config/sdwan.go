@@ -3,7 +3,7 @@ package config
 import (
 	"time"
 
-	"github.com/netloom/netloom/pkg/setting"
+	"github.com/netloom/netloom/pkg/config/setting"
 )
 
 // SDWAN configures SD-WAN resources.

@@ -4,7 +4,7 @@ import (
 	"net"
 	"net/netip"
 
-	"github.com/netloom/netloom/pkg/setting"
+	"github.com/netloom/netloom/pkg/config/setting"
 )
 
 // Serving configures the HTTP servers of listen, debug-listen and ui-listen.
@@ -13,7 +13,7 @@ type Serving struct {
 	Cert string // files, with ServingFiles
 	Key  string
 	Auth ServingAuth
-	// Hosts are the accepted host names in addition to addresses and localhost; see httpauth.Hosts.
+	// Hosts are the accepted host names in addition to addresses and localhost; see auth.Hosts.
 	Hosts []string
 }
 

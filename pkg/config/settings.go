@@ -6,8 +6,8 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"github.com/netloom/netloom/pkg/config/setting"
 	"github.com/netloom/netloom/pkg/intent"
-	"github.com/netloom/netloom/pkg/setting"
 )
 
 // Settings lists every setting, including those of backends, in the order for display.

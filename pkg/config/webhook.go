@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/netloom/netloom/pkg/setting"
+	"github.com/netloom/netloom/pkg/config/setting"
 )
 
 // Webhook configures the admission webhook. `netloom run` serves it in addition to everything else, and `netloom webhook`

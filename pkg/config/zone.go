@@ -1,6 +1,6 @@
 package config
 
-import "github.com/netloom/netloom/pkg/setting"
+import "github.com/netloom/netloom/pkg/config/setting"
 
 // zoneNode is the setting that restricts netloom to the pods of one node.
 func (c *Config) zoneNode() setting.Setting {

@@ -5,8 +5,8 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"github.com/netloom/netloom/pkg/inputs/retention"
 	"github.com/netloom/netloom/pkg/object"
-	"github.com/netloom/netloom/pkg/retention"
 )
 
 // kept lists what is kept now.

@@ -7,9 +7,9 @@ import (
 
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/backends/builtin"
+	"github.com/netloom/netloom/pkg/answers/query"
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/offline"
-	"github.com/netloom/netloom/pkg/query"
 	"github.com/netloom/netloom/pkg/reconcile"
 )
 

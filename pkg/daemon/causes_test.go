@@ -19,8 +19,8 @@ import (
 	"github.com/netloom/netloom/backends/ovn"
 	"github.com/netloom/netloom/pkg/daemon"
 	"github.com/netloom/netloom/pkg/ovsdb"
-	"github.com/netloom/netloom/pkg/ovsdb/inmem"
 	"github.com/netloom/netloom/pkg/ovsdb/schema"
+	simulator "github.com/netloom/netloom/pkg/simulator/ovn"
 	"github.com/netloom/netloom/test/await"
 )
 
@@ -63,12 +63,12 @@ func (r hindered) requireCause(t *testing.T, address, want string) {
 
 // TestReadinessNamesWhyADatabaseCannotBeUsed goes through what keeps a Northbound database from being used.
 func TestReadinessNamesWhyADatabaseCannotBeUsed(t *testing.T) {
-	follower, err := inmem.NewServer(schema.NB2303())
+	follower, err := simulator.NewServer(schema.NB2303())
 	require.NoError(t, err)
 	require.NoError(t, follower.Start("unix:"+t.TempDir()+"/nb.sock"))
 	t.Cleanup(follower.Close)
 	follower.SetLeader(false)
-	other, err := inmem.NewServer([]byte(`{"name": "Other", "version": "1.0.0", "tables": {"T": {"columns": {"c": {"type": "string"}}}}}`))
+	other, err := simulator.NewServer([]byte(`{"name": "Other", "version": "1.0.0", "tables": {"T": {"columns": {"c": {"type": "string"}}}}}`))
 	require.NoError(t, err)
 	require.NoError(t, other.Start("unix:"+t.TempDir()+"/nb.sock"))
 	t.Cleanup(other.Close)

@@ -9,12 +9,12 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
-	"github.com/netloom/netloom/pkg/controller"
-	"github.com/netloom/netloom/pkg/controller/sdwan"
-	"github.com/netloom/netloom/pkg/manifest"
-	"github.com/netloom/netloom/pkg/source"
-	"github.com/netloom/netloom/pkg/source/confirm"
-	"github.com/netloom/netloom/pkg/source/kube"
+	"github.com/netloom/netloom/pkg/feedback"
+	"github.com/netloom/netloom/pkg/feedback/sdwan"
+	"github.com/netloom/netloom/pkg/inputs/confirm"
+	"github.com/netloom/netloom/pkg/inputs/kube"
+	"github.com/netloom/netloom/pkg/inputs/manifest"
+	"github.com/netloom/netloom/pkg/inputs/source"
 )
 
 // secretTTL is how long an answer of the API about a Secret is used.
@@ -84,7 +84,7 @@ func newSource(opts *Options, log logrus.FieldLogger) (source.Source, *clients, 
 
 // connect makes the clients that the SD-WAN controller needs and the options lack.
 func (c *clients) connect(o *sdwan.Options) error {
-	o.Refused = &controller.Refusals{}
+	o.Refused = &feedback.Refusals{}
 	if o.Dynamic == nil {
 		made, err := dynamic.NewForConfig(c.config)
 		if err != nil {
@@ -96,7 +96,7 @@ func (c *clients) connect(o *sdwan.Options) error {
 		o.Secrets = sdwan.NoteRefusals(kube.NewSecrets(c.core, secretTTL), o.Refused, o.Interval)
 	}
 	if o.Events == nil && !o.NoEvents {
-		o.Events, c.endEvents = controller.NewRecorder(c.core, o.Refused)
+		o.Events, c.endEvents = feedback.NewRecorder(c.core, o.Refused)
 	}
 	return nil
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/google/uuid"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/netloom/netloom/pkg/inputs/source"
 	"github.com/netloom/netloom/pkg/object"
-	"github.com/netloom/netloom/pkg/source"
-	"github.com/netloom/netloom/pkg/tungsten/simulator"
+	simulator "github.com/netloom/netloom/pkg/simulator/tungsten"
 )
 
 // EmbeddedController is a simulated Tungsten Fabric controller within the process, for a machine without one. It also plays the

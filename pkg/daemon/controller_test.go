@@ -19,7 +19,7 @@ import (
 	"github.com/netloom/netloom/pkg/daemon"
 	"github.com/netloom/netloom/pkg/pipeline/pipelinetest"
 	"github.com/netloom/netloom/pkg/reconcile"
-	"github.com/netloom/netloom/pkg/tungsten/simulator"
+	simulator "github.com/netloom/netloom/pkg/simulator/tungsten"
 )
 
 // shopWithPolicy is a namespace with two pods and a policy.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/netloom/netloom/pkg/webui"
+	"github.com/netloom/netloom/pkg/serve/web"
 )
 
 // TestReadinessCountsPodsThatAreNotProtected looks for logical ports by names that the database does not have.
@@ -24,7 +24,7 @@ func TestReadinessCountsPodsThatAreNotProtected(t *testing.T) {
 	require.Regexp(t, `(?m)^degraded: ovn: pods are not found by none_\{namespace\}_\{pod\}: `, body)
 	require.Positive(t, r.metric("netloom_selected_endpoints"))
 	require.Zero(t, r.metric("netloom_enforced_endpoints"))
-	targets := uiOf[struct{ Targets []webui.Target }](t, r, "targets").Targets
+	targets := uiOf[struct{ Targets []web.Target }](t, r, "targets").Targets
 	require.Positive(t, targets[0].Coverage.Selected)
 	require.Zero(t, targets[0].Coverage.Enforced)
 	require.Contains(t, targets[0].Coverage.Faults[0], "NOT protected")

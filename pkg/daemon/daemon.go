@@ -14,20 +14,20 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/netloom/netloom/backends/builtin"
-	"github.com/netloom/netloom/pkg/controller/policy"
-	"github.com/netloom/netloom/pkg/controller/sdwan"
-	"github.com/netloom/netloom/pkg/coverage"
 	"github.com/netloom/netloom/pkg/election"
+	"github.com/netloom/netloom/pkg/feedback/metrics"
+	"github.com/netloom/netloom/pkg/feedback/policy"
+	"github.com/netloom/netloom/pkg/feedback/sdwan"
+	"github.com/netloom/netloom/pkg/feedback/target"
+	"github.com/netloom/netloom/pkg/inputs/clusters"
+	"github.com/netloom/netloom/pkg/inputs/resolver"
+	"github.com/netloom/netloom/pkg/inputs/retention"
+	"github.com/netloom/netloom/pkg/inputs/source"
 	"github.com/netloom/netloom/pkg/intent"
-	"github.com/netloom/netloom/pkg/metrics"
 	"github.com/netloom/netloom/pkg/object"
-	"github.com/netloom/netloom/pkg/peers"
 	"github.com/netloom/netloom/pkg/pipeline"
 	"github.com/netloom/netloom/pkg/reconcile"
-	"github.com/netloom/netloom/pkg/resolver"
-	"github.com/netloom/netloom/pkg/retention"
-	"github.com/netloom/netloom/pkg/serving"
-	"github.com/netloom/netloom/pkg/source"
+	"github.com/netloom/netloom/pkg/serve"
 	resources "github.com/netloom/netloom/translator/sdwan"
 )
 
@@ -37,14 +37,14 @@ type Daemon struct {
 	log      logrus.FieldLogger
 	source   source.Source
 	pipeline *pipeline.Pipeline
-	peers    *peers.Set // nil if there is one cluster
+	others   *clusters.Set // nil if there is one cluster
 	metrics  *metrics.Metrics
 	embedded *Embedded
 	fabric   *EmbeddedController
 	targets  []*running
 	observe  reconcile.Observers
 	memory   *memoryReturner
-	coverage *coverage.Watch    // of one of them
+	coverage *target.Coverage   // of one of them
 	page     *page              // nil if no web page is served
 	resolver *resolver.Resolver // of the DNS names in objects
 	sdwan    *sdwan.Controller  // nil if it is switched off
@@ -54,7 +54,7 @@ type Daemon struct {
 	prover   source.Prover      // confirms what the source holds; nil if it cannot
 	started  time.Time          // when the daemon was made
 	unlisted func(string) bool  // reports whether a kind has not been listed since the start; nil if all are
-	door     *serving.Door      // accepts requests
+	door     *serve.Door        // accepts requests
 	election *election.Election // nil if this is the only instance that writes
 
 	watchers []func(pipeline.Published)      // see OnPublish
@@ -89,15 +89,15 @@ func New(opts Options, log logrus.FieldLogger) (*Daemon, error) {
 	})
 	d := &Daemon{opts: opts, log: log, source: read, clients: clients, metrics: metrics.New(), prover: prover, started: time.Now(), unlisted: unlisted}
 	d.pipeline = pipeline.New(read, opts.translation(), log)
-	if d.peers, err = newPeers(&opts, log); err != nil {
+	if d.others, err = newOthers(&opts, log); err != nil {
 		return nil, err
 	}
-	if d.peers != nil {
-		d.pipeline.Join(d.peers)
-		d.metrics.Peers(d.peerClusters)
+	if d.others != nil {
+		d.pipeline.Join(d.others)
+		d.metrics.Peers(d.otherClusters)
 	}
 	d.resolver = resolver.New(opts.Resolver, d.pipeline, d.metrics, log)
-	d.coverage = coverage.NewWatch(d.metrics, log)
+	d.coverage = target.NewCoverage(d.metrics, log)
 	d.memory = newMemoryReturner(log)
 	d.observe = reconcile.Observers{d.metrics, d.coverage, &keptObserver{report: d.reportKept}, d.memory, &sliceObserver{nudge: d.pipeline.Nudge}}
 	d.pipeline.Follow(d.follows)
@@ -109,7 +109,7 @@ func New(opts Options, log logrus.FieldLogger) (*Daemon, error) {
 		clients.wentBack = d.wentBack
 	}
 	d.metrics.Kept(func() map[string]int { return d.kept().ByKind() })
-	if d.door, err = serving.New(opts.Serving, clients.rest(), d.metrics.Judged, log); err != nil {
+	if d.door, err = serve.New(opts.Serving, clients.rest(), d.metrics.Judged, log); err != nil {
 		return nil, err
 	}
 	if opts.UIListen != "" {
@@ -267,8 +267,8 @@ func (d *Daemon) Run(ctx context.Context) error {
 	}
 	group.Go(func() error { return d.webhook.run(ctx) })
 	group.Go(func() error { return d.pipeline.Run(ctx) })
-	if d.peers != nil {
-		group.Go(func() error { return d.peers.Run(ctx) })
+	if d.others != nil {
+		group.Go(func() error { return d.others.Run(ctx) })
 	}
 	group.Go(func() error {
 		if err := d.source.Run(ctx); err != nil && !errors.Is(err, context.Canceled) {

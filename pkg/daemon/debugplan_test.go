@@ -10,8 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/netloom/netloom/pkg/controller/sdwan/sdwantest"
-	"github.com/netloom/netloom/pkg/serving"
+	"github.com/netloom/netloom/pkg/feedback/sdwan/sdwantest"
+	"github.com/netloom/netloom/pkg/serve"
 )
 
 // debugPlan asks the daemon of the rig for plans.
@@ -49,7 +49,7 @@ func TestPlansAreMadeForCNFs(t *testing.T) {
 		before := time.Now()
 		_, body = r.debugPlan("?output=json")
 		require.Less(t, time.Since(before), time.Minute)
-		var plans serving.Plans
+		var plans serve.Plans
 		require.NoError(t, json.Unmarshal([]byte(body), &plans))
 		require.Len(t, plans.Targets, 3)
 		require.NotNil(t, plans.Targets[0].Plan)

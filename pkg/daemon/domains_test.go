@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/netloom/netloom/pkg/resolver"
+	"github.com/netloom/netloom/pkg/inputs/resolver"
 )
 
 const allowlistFile = `

@@ -10,16 +10,16 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/netloom/netloom/backends/ovn"
+	"github.com/netloom/netloom/pkg/inputs/source"
 	"github.com/netloom/netloom/pkg/object"
-	"github.com/netloom/netloom/pkg/ovsdb/inmem"
 	"github.com/netloom/netloom/pkg/ovsdb/schema"
-	"github.com/netloom/netloom/pkg/source"
+	simulator "github.com/netloom/netloom/pkg/simulator/ovn"
 )
 
 // Embedded is a Northbound database within the process, for a machine without OVN. It also plays the part of the network
 // plugin: every pod gets a logical port on the switch of its node, one for each name that a port may have.
 type Embedded struct {
-	server  *inmem.Server
+	server  *simulator.Server
 	dir     string
 	cluster string
 	names   ovn.PortNames
@@ -42,7 +42,7 @@ func StartEmbedded(portNames, cluster string) (*Embedded, error) {
 	if names.IndexKey() != "" {
 		return nil, fmt.Errorf("port names %q: the embedded database names its ports by a template", portNames)
 	}
-	server, err := inmem.NewServer(schema.NB2303())
+	server, err := simulator.NewServer(schema.NB2303())
 	if err != nil {
 		return nil, fmt.Errorf("embedded database: %w", err)
 	}

@@ -9,7 +9,7 @@ import (
 	libovsdb "github.com/ovn-kubernetes/libovsdb/ovsdb"
 	"github.com/stretchr/testify/require"
 
-	"github.com/netloom/netloom/pkg/ovsdb/inmem"
+	simulator "github.com/netloom/netloom/pkg/simulator/ovn"
 )
 
 // moveDatabase is an edit that shows in the rows as port 6000.
@@ -81,8 +81,8 @@ func TestAHungServerIsLeftAndFoundAgain(t *testing.T) {
 }
 
 func TestARefusedWriteIsTriedAgain(t *testing.T) {
-	for name, stage := range map[string]inmem.Stage{
-		"refused": inmem.BeforeCommit, "answer lost": inmem.AfterCommit,
+	for name, stage := range map[string]simulator.Stage{
+		"refused": simulator.BeforeCommit, "answer lost": simulator.AfterCommit,
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newPlace(t)

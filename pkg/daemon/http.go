@@ -9,11 +9,11 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"github.com/netloom/netloom/pkg/answers/query"
+	"github.com/netloom/netloom/pkg/inputs/retention"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/offline"
-	"github.com/netloom/netloom/pkg/query"
-	"github.com/netloom/netloom/pkg/retention"
-	"github.com/netloom/netloom/pkg/serving"
+	"github.com/netloom/netloom/pkg/serve"
 )
 
 // httpState is the state of the daemon for health and debugging.
@@ -40,7 +40,7 @@ func (s httpState) Readiness(names bool) (missing, lines []string) {
 	}
 	lines, lacking := s.leadership()
 	missing = slices.Concat(missing, lacking, s.webhook.unready())
-	return missing, slices.Concat(lines, s.late(), s.disturbed(), s.unconfirmed(), s.peers.Degraded(), unchanged(s.pipeline.Unavailable()), s.kept().Degraded(), old,
+	return missing, slices.Concat(lines, s.late(), s.disturbed(), s.unconfirmed(), s.others.Degraded(), unchanged(s.pipeline.Unavailable()), s.kept().Degraded(), old,
 		s.opts.SDWAN.Refused.Degraded(), s.webhook.degraded(), s.policies.Degraded(), s.unprotected(names), s.confirmed())
 }
 
@@ -49,11 +49,11 @@ const devicePlansWait = time.Minute
 
 // Plan makes plans by connections of their own: for the named target, or for all if name is "". The error of the only
 // target is the error of the whole.
-func (s httpState) Plan(ctx context.Context, want *intent.Snapshot, name string) (*serving.Plans, error) {
-	out := &serving.Plans{Targets: []serving.TargetPlan{}}
+func (s httpState) Plan(ctx context.Context, want *intent.Snapshot, name string) (*serve.Plans, error) {
+	out := &serve.Plans{Targets: []serve.TargetPlan{}}
 	var last error
 	add := func(target string, planned offline.Planned, err error) {
-		p := serving.TargetPlan{Target: target, Plan: planned.Plan, Coverage: planned.Coverage}
+		p := serve.TargetPlan{Target: target, Plan: planned.Plan, Coverage: planned.Coverage}
 		if last = err; err != nil {
 			p.Plan, p.Error = nil, err.Error()
 		}
@@ -87,12 +87,12 @@ func (s httpState) Plan(ctx context.Context, want *intent.Snapshot, name string)
 // Handler serves health, metrics and debugging.
 func (d *Daemon) Handler() http.Handler { return d.handler().All() }
 
-func (d *Daemon) handler() *serving.Handler {
-	return serving.NewHandler(httpState{d}, d.metrics.Handler(slices.Concat(d.webhook.gatherers(), d.opts.Gatherers)...), d.opts.Serving.Kubernetes, d.opts.Pprof)
+func (d *Daemon) handler() *serve.Handler {
+	return serve.NewHandler(httpState{d}, d.metrics.Handler(slices.Concat(d.webhook.gatherers(), d.opts.Gatherers)...), d.opts.Serving.Kubernetes, d.opts.Pprof)
 }
 
 // serve answers requests until ctx ends: health and metrics, and debugging if a Kubernetes API authorizes its readers.
-func (d *Daemon) serve(ctx context.Context, handler *serving.Handler) error {
+func (d *Daemon) serve(ctx context.Context, handler *serve.Handler) error {
 	listener, err := d.door.Listen(ctx, "serve", d.opts.Listen)
 	if err != nil {
 		return err
@@ -112,7 +112,7 @@ func (d *Daemon) serve(ctx context.Context, handler *serving.Handler) error {
 
 // serveDebug answers debugging requests until ctx ends: on a loopback address, those of this machine and of forwarded
 // ports.
-func (d *Daemon) serveDebug(ctx context.Context, handler *serving.Handler) error {
+func (d *Daemon) serveDebug(ctx context.Context, handler *serve.Handler) error {
 	listener, err := d.door.Listen(ctx, "serve debugging", d.opts.DebugListen)
 	if err != nil {
 		return err

@@ -15,10 +15,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/netloom/netloom/pkg/daemon"
+	"github.com/netloom/netloom/pkg/inputs/retention"
 	"github.com/netloom/netloom/pkg/pipeline"
 	"github.com/netloom/netloom/pkg/pipeline/pipelinetest"
-	"github.com/netloom/netloom/pkg/retention"
-	"github.com/netloom/netloom/pkg/serving"
+	"github.com/netloom/netloom/pkg/serve"
 	"github.com/netloom/netloom/translator"
 )
 
@@ -70,7 +70,7 @@ const here = "127.0.0.1:4711"
 
 // kept is what the daemon keeps.
 func (r *running) kept() retention.Kept {
-	code, body := r.send(http.MethodGet, serving.ApprovePath, here)
+	code, body := r.send(http.MethodGet, serve.ApprovePath, here)
 	require.Equal(r.t, http.StatusOK, code)
 	var k retention.Kept
 	require.NoError(r.t, json.Unmarshal([]byte(body), &k))
@@ -139,7 +139,7 @@ func TestARemovalIsApprovedByItsDigestAlone(t *testing.T) {
 	t.Parallel()
 	p, opts := guardedPlace(t)
 	r := startReady(t, opts)
-	code, body := r.send(http.MethodPost, serving.ApprovePath+"?digest=abc", here)
+	code, body := r.send(http.MethodPost, serve.ApprovePath+"?digest=abc", here)
 	require.Equal(t, http.StatusConflict, code)
 	require.Contains(t, body, "nothing is kept")
 
@@ -148,7 +148,7 @@ func TestARemovalIsApprovedByItsDigestAlone(t *testing.T) {
 	p.remove(t, "c.yaml")
 	k := r.awaitKept(3)
 	require.NotEqual(t, old.Digest, k.Digest)
-	approve := serving.ApprovePath + "?digest="
+	approve := serve.ApprovePath + "?digest="
 	code, body = r.send(http.MethodPost, approve+old.Digest, here)
 	require.Equal(t, http.StatusConflict, code)
 	require.Contains(t, body, old.Digest+": other objects are kept by now, 3 of them: look at them, then approve "+k.Digest)
@@ -190,7 +190,7 @@ func TestAnEmptyDirectoryAtTheStartOpensNothing(t *testing.T) {
 	p.write(t, "a.yaml", rule("a", "web", 81)) // one is back, with its two pods
 	r.await("it is not missing any more", func() bool { return len(r.kept().Objects) == 2 })
 	k := r.kept()
-	code, body := r.send(http.MethodPost, serving.ApprovePath+"?digest="+k.Digest, here)
+	code, body := r.send(http.MethodPost, serve.ApprovePath+"?digest="+k.Digest, here)
 	require.Equal(t, http.StatusOK, code, body)
 	r.await("the others are gone", func() bool { return !p.allows(82) && !p.allows(83) })
 	require.True(t, p.allows(81) && p.allows(99) && p.denies())
@@ -212,7 +212,7 @@ func TestAnEmptiedDirectoryOpensNothing(t *testing.T) {
 	require.Equal(t, rows, p.rows())
 	require.True(t, p.denies())
 	k := r.kept()
-	code, body := r.send(http.MethodPost, serving.ApprovePath+"?digest="+k.Digest, here)
+	code, body := r.send(http.MethodPost, serve.ApprovePath+"?digest="+k.Digest, here)
 	require.Equal(t, http.StatusOK, code, body)
 	r.await("everything is gone", func() bool { return p.owned(t, "netloom") == 0 })
 }

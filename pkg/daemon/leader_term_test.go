@@ -14,10 +14,10 @@ import (
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/backends/builtin"
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
-	"github.com/netloom/netloom/pkg/controller/sdwan/sdwantest"
 	"github.com/netloom/netloom/pkg/daemon"
 	"github.com/netloom/netloom/pkg/election"
 	"github.com/netloom/netloom/pkg/election/electiontest"
+	"github.com/netloom/netloom/pkg/feedback/sdwan/sdwantest"
 	"github.com/netloom/netloom/test/await"
 )
 

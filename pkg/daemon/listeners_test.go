@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/netloom/netloom/pkg/daemon"
-	"github.com/netloom/netloom/pkg/listener"
+	"github.com/netloom/netloom/pkg/serve/listener"
 )
 
 // TestEveryListenerIsBounded opens more connections to each address of a daemon than it accepts, on which clients do what costs nothing:
@@ -25,7 +25,7 @@ func TestEveryListenerIsBounded(t *testing.T) {
 		{"the beginning of HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			s := serve(t, func(o *daemon.Options) { o.UIListen = "127.0.0.1:0" })
+			s := startServed(t, func(o *daemon.Options) { o.UIListen = "127.0.0.1:0" })
 			for _, url := range []string{s.health, s.debug, s.page} {
 				address := strings.TrimPrefix(url, "http://")
 				ended := make(chan error, listener.Small().Connections+more)
@@ -57,7 +57,7 @@ func (s *served) send(address, text string) net.Conn {
 
 // TestStreamsThatAreNotReadKeepNoProbeOut fills the address of the web page with streams of events: the one of health is another.
 func TestStreamsThatAreNotReadKeepNoProbeOut(t *testing.T) {
-	s := serve(t, func(o *daemon.Options) { o.UIListen = "127.0.0.1:0" })
+	s := startServed(t, func(o *daemon.Options) { o.UIListen = "127.0.0.1:0" })
 	page := strings.TrimPrefix(s.page, "http://")
 	for range listener.Small().Connections + 40 {
 		s.send(page, "GET /api/v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n")

@@ -5,11 +5,11 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"github.com/netloom/netloom/pkg/inputs/retention"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/pipeline"
 	"github.com/netloom/netloom/pkg/reconcile"
-	"github.com/netloom/netloom/pkg/retention"
 	"github.com/netloom/netloom/translator"
 )
 

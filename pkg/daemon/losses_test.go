@@ -13,10 +13,10 @@ import (
 	"github.com/sirupsen/logrus"
 	"github.com/stretchr/testify/require"
 
-	"github.com/netloom/netloom/pkg/controller/sdwan/sdwantest"
+	"github.com/netloom/netloom/pkg/feedback/sdwan/sdwantest"
+	"github.com/netloom/netloom/pkg/inputs/retention"
 	"github.com/netloom/netloom/pkg/object"
-	"github.com/netloom/netloom/pkg/retention"
-	"github.com/netloom/netloom/pkg/serving"
+	"github.com/netloom/netloom/pkg/serve"
 )
 
 // ask sends a request to the daemon from its own machine.
@@ -62,7 +62,7 @@ func TestADeviceKeepsWhatIsMissingAtTheStart(t *testing.T) {
 			require.Equal(t, 1, sdwantest.RulesTo(d, dst), dst)
 		}
 		var k retention.Kept
-		require.NoError(t, json.Unmarshal([]byte(r.ask(http.MethodGet, serving.ApprovePath)), &k))
+		require.NoError(t, json.Unmarshal([]byte(r.ask(http.MethodGet, serve.ApprovePath)), &k))
 		require.Len(t, k.Objects, 3)
 		require.Equal(t, "openwrt/site/cnf-0", k.Objects[0].Target)
 		require.Contains(t, r.ask(http.MethodGet, "/readyz"), "degraded: 3 mwan3/rules objects are missing from the source")
@@ -72,7 +72,7 @@ func TestADeviceKeepsWhatIsMissingAtTheStart(t *testing.T) {
 		require.InDelta(t, 3, r.Metric("netloom_problems", ""), 0)
 		require.Regexp(t, "level=warning.*digest="+k.Digest+".*3 mwan3/rules objects", lines.String())
 
-		r.ask(http.MethodPost, serving.ApprovePath+"?digest="+k.Digest)
+		r.ask(http.MethodPost, serve.ApprovePath+"?digest="+k.Digest)
 		r.After(3 * time.Second)
 		require.Zero(t, sdwantest.RulesTo(d, "10.1.0.0/24")+sdwantest.RulesTo(d, "10.1.1.0/24")+sdwantest.RulesTo(d, "10.1.2.0/24"))
 		require.Equal(t, 1, sdwantest.RulesTo(d, "10.1.3.0/24"))

@@ -9,8 +9,8 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/pkg/daemon/pages"
 	"github.com/netloom/netloom/pkg/intent"
-	"github.com/netloom/netloom/pkg/pages"
 	"github.com/netloom/netloom/pkg/reconcile"
 )
 

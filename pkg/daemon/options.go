@@ -9,14 +9,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/netloom/netloom/backends/builtin"
-	"github.com/netloom/netloom/pkg/controller/sdwan"
 	"github.com/netloom/netloom/pkg/election"
+	"github.com/netloom/netloom/pkg/feedback/sdwan"
+	"github.com/netloom/netloom/pkg/inputs/kube"
+	"github.com/netloom/netloom/pkg/inputs/resolver"
+	"github.com/netloom/netloom/pkg/inputs/source"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/reconcile"
-	"github.com/netloom/netloom/pkg/resolver"
-	"github.com/netloom/netloom/pkg/serving"
-	"github.com/netloom/netloom/pkg/source"
-	"github.com/netloom/netloom/pkg/source/kube"
+	"github.com/netloom/netloom/pkg/serve"
 	"github.com/netloom/netloom/translator"
 	"github.com/netloom/netloom/translator/budget"
 	resources "github.com/netloom/netloom/translator/sdwan"
@@ -39,7 +39,7 @@ type Options struct {
 	MaxManifest     int64 // bytes of a file of manifests; 0 is manifest.DefaultMaxFile
 
 	Cluster  string          // name of the cluster; "" means the only one
-	Peers    Peers           // other clusters
+	Others   Others          // other clusters
 	Node     string          // only its pods are subjects of policies; "" means every node
 	Families intent.Families // 0 is those that pods have
 
@@ -54,7 +54,7 @@ type Options struct {
 	UIListen string   // address of the web page; "" serves none
 	ACLLogs  []string // logs of ovn-controller that the page shows connections from
 
-	Serving serving.Options // how these are served
+	Serving serve.Options // how these are served
 
 	// BudgetMemory is the memory for which the budgets of namespaces are sized, in bytes; 0 is the memory limit of the process.
 	BudgetMemory int64
@@ -76,7 +76,7 @@ type Options struct {
 func (o *Options) translation() translator.Options {
 	rules, _ := resources.ParseServiceRules(o.SDWAN.ServiceRules)
 	return translator.Options{
-		Cluster: o.Cluster, ClusterSet: o.Peers.clusterSet(), Families: o.Families, Node: o.Node, SDWAN: resources.Options{
+		Cluster: o.Cluster, ClusterSet: o.Others.clusterSet(), Families: o.Families, Node: o.Node, SDWAN: resources.Options{
 			ClusterWide: o.SDWAN.ClusterWide, ServiceRules: rules, ServicePurpose: o.SDWAN.ServicePurpose,
 		},
 		Shares:    o.shares(),

@@ -12,20 +12,20 @@ import (
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/backends/builtin"
 	"github.com/netloom/netloom/backends/ovn"
-	"github.com/netloom/netloom/pkg/controller/sdwan"
+	"github.com/netloom/netloom/pkg/answers/query"
+	"github.com/netloom/netloom/pkg/feedback/sdwan"
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/ovsdb"
-	"github.com/netloom/netloom/pkg/query"
-	"github.com/netloom/netloom/pkg/serving"
-	"github.com/netloom/netloom/pkg/webui"
-	"github.com/netloom/netloom/pkg/webui/live"
+	"github.com/netloom/netloom/pkg/serve"
+	"github.com/netloom/netloom/pkg/serve/web"
+	"github.com/netloom/netloom/pkg/serve/web/live"
 )
 
 // page is the web page of a daemon and where it is served.
 type page struct {
 	*live.Page
 	listener net.Listener
-	door     *serving.Door
+	door     *serve.Door
 }
 
 // newPage opens the page's address. It serves nothing before serve.
@@ -81,7 +81,7 @@ func (s pageState) Targets() []live.Target {
 			up := t.Up()
 			one.Up = &up
 		}
-		if c, ok := s.coverage.Coverage(t.Name); ok {
+		if c, ok := s.coverage.Of(t.Name); ok {
 			one.Coverage = &c
 		}
 		out = append(out, one)
@@ -103,11 +103,11 @@ func (s pageState) Targets() []live.Target {
 }
 
 // Views lists what the daemon sees.
-func (s pageState) Views() []webui.View {
-	out := []webui.View{}
+func (s pageState) Views() []web.View {
+	out := []web.View{}
 	now := time.Now()
 	for _, v := range s.views() {
-		out = append(out, webui.View{Name: v.name(), Confirmed: v.Confirmed, Late: v.IsLate(now, s.started), Fault: v.Fault})
+		out = append(out, web.View{Name: v.name(), Confirmed: v.Confirmed, Late: v.IsLate(now, s.started), Fault: v.Fault})
 	}
 	return out
 }

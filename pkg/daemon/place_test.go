@@ -18,10 +18,10 @@ import (
 	"github.com/netloom/netloom/backends/builtin"
 	"github.com/netloom/netloom/backends/ovn"
 	"github.com/netloom/netloom/pkg/daemon"
-	"github.com/netloom/netloom/pkg/ovsdb/inmem"
 	"github.com/netloom/netloom/pkg/ovsdb/schema"
 	"github.com/netloom/netloom/pkg/pipeline/pipelinetest"
 	"github.com/netloom/netloom/pkg/reconcile"
+	simulator "github.com/netloom/netloom/pkg/simulator/ovn"
 	"github.com/netloom/netloom/test/await"
 )
 
@@ -33,7 +33,7 @@ func testLog(t *testing.T) *logrus.Logger { return pipelinetest.Log(t) }
 type place struct {
 	dir    string
 	socket string
-	server *inmem.Server
+	server *simulator.Server
 }
 
 // newPlace makes a place with podsFile and policiesFile in it, and starts its database.
@@ -47,7 +47,7 @@ func newPlace(t *testing.T) *place {
 // newSilentPlace makes a place whose database does not listen yet.
 func newSilentPlace(t *testing.T) *place {
 	t.Helper()
-	server, err := inmem.NewServer(schema.NB2303())
+	server, err := simulator.NewServer(schema.NB2303())
 	require.NoError(t, err)
 	t.Cleanup(server.Close)
 	require.NoError(t, server.AddSwitch("sw"))
@@ -57,7 +57,7 @@ func newSilentPlace(t *testing.T) *place {
 	_, err = server.Transact(
 		libovsdb.Operation{Op: "insert", Table: "Address_Set", Row: libovsdb.Row{"name": "foreign", "addresses": "192.0.2.1"}},
 		libovsdb.Operation{Op: "insert", Table: "Port_Group", Row: libovsdb.Row{
-			"name": "foreign", "ports": libovsdb.UUID{GoUUID: inmem.UUIDOf("Logical_Switch_Port", "shop_db-0")},
+			"name": "foreign", "ports": libovsdb.UUID{GoUUID: simulator.UUIDOf("Logical_Switch_Port", "shop_db-0")},
 		}},
 	)
 	require.NoError(t, err)

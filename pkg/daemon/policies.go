@@ -11,8 +11,8 @@ import (
 	"k8s.io/client-go/tools/record"
 
 	"github.com/netloom/netloom/backends"
-	"github.com/netloom/netloom/pkg/controller"
-	"github.com/netloom/netloom/pkg/controller/policy"
+	"github.com/netloom/netloom/pkg/feedback"
+	"github.com/netloom/netloom/pkg/feedback/policy"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
 )
@@ -25,8 +25,8 @@ type Feedback struct {
 	Dynamic  dynamic.Interface    // writes PolicyStatus objects; New makes one if it reads from an API
 	Recorder record.EventRecorder // New makes one if it reads from an API
 
-	endEvents func()               // ends what New made for Recorder; nil if it made nothing
-	refused   *controller.Refusals // of Recorder; likewise
+	endEvents func()             // ends what New made for Recorder; nil if it made nothing
+	refused   *feedback.Refusals // of Recorder; likewise
 }
 
 // clients makes the clients of an API that the options do not have yet.
@@ -45,8 +45,8 @@ func (o *Feedback) clients(config *rest.Config) error {
 		if err != nil {
 			return fmt.Errorf("connect to Kubernetes: %w", err)
 		}
-		o.refused = &controller.Refusals{}
-		o.Recorder, o.endEvents = controller.NewRecorder(client, o.refused)
+		o.refused = &feedback.Refusals{}
+		o.Recorder, o.endEvents = feedback.NewRecorder(client, o.refused)
 	}
 	return nil
 }
@@ -102,7 +102,7 @@ func (s policyState) Policy(ref object.Ref) (metav1.Object, bool) {
 func (s policyState) Targets() []policy.Target {
 	out := make([]policy.Target, len(s.targets))
 	for i, t := range s.targets {
-		coverage, _ := s.coverage.Coverage(t.Name)
+		coverage, _ := s.coverage.Of(t.Name)
 		out[i] = policy.Target{Name: t.Name, Status: t.loop.Status(), Missing: coverage.Missing}
 		if counter, ok := t.Backend.(backends.RowCounter); ok {
 			out[i].Rows = counter.CountRows

@@ -5,8 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/netloom/netloom/pkg/metrics"
-	"github.com/netloom/netloom/pkg/source"
+	"github.com/netloom/netloom/pkg/feedback/metrics"
+	"github.com/netloom/netloom/pkg/inputs/source"
 )
 
 // streamLate is when the change stream of a target is late, which says something once a minute at least.
@@ -27,7 +27,7 @@ func (d *Daemon) views() []view {
 			out = append(out, view{Proof: p})
 		}
 	}
-	for _, p := range d.peers.Proofs() {
+	for _, p := range d.others.Proofs() {
 		out = append(out, view{p.Cluster, p.Proof})
 	}
 	for _, t := range d.targets {

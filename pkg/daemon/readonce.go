@@ -10,11 +10,11 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"github.com/netloom/netloom/pkg/inputs/manifest"
+	"github.com/netloom/netloom/pkg/inputs/source"
 	"github.com/netloom/netloom/pkg/intent"
-	"github.com/netloom/netloom/pkg/manifest"
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/pipeline"
-	"github.com/netloom/netloom/pkg/source"
 )
 
 // syncWait is how long a command waits until a cluster has been listed.
@@ -49,7 +49,7 @@ func translateOnce(ctx context.Context, opts Options, log logrus.FieldLogger) (*
 	quiet.SetOutput(io.Discard) // problems are returned, not logged
 	ctx, cancel := context.WithTimeout(ctx, syncWait)
 	defer cancel()
-	others, err := newPeers(&opts, log)
+	others, err := newOthers(&opts, log)
 	if err != nil {
 		return nil, err
 	}

@@ -2,7 +2,7 @@ package daemon
 
 import (
 	"github.com/netloom/netloom/backends/builtin"
-	"github.com/netloom/netloom/pkg/controller/sdwan"
+	"github.com/netloom/netloom/pkg/feedback/sdwan"
 )
 
 // newSDWAN makes the SD-WAN controller.

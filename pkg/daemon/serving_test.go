@@ -17,7 +17,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/netloom/netloom/pkg/daemon"
-	"github.com/netloom/netloom/pkg/serving"
+	"github.com/netloom/netloom/pkg/serve"
 )
 
 // reviewer is an API that knows the token "prometheus", whose owner may get /metrics and the overview of the page.
@@ -45,8 +45,8 @@ type served struct {
 	hook                *logtest.Hook
 }
 
-// serve starts a daemon and waits until it says where it listens.
-func serve(t *testing.T, change func(*daemon.Options)) *served {
+// startServed starts a daemon and waits until it says where it listens.
+func startServed(t *testing.T, change func(*daemon.Options)) *served {
 	t.Helper()
 	opts := newPlace(t).options()
 	opts.Listen, opts.DebugListen, opts.Pprof = "127.0.0.1:0", "127.0.0.1:0", true
@@ -95,8 +95,8 @@ func (s *served) get(url, token string) int {
 
 // TestWhoIsAskedForAToken asks for every page without a token, with one that opens some, and with an unknown one.
 func TestWhoIsAskedForAToken(t *testing.T) {
-	s := serve(t, func(o *daemon.Options) {
-		o.Serving = serving.Options{TLS: true, Kubernetes: true, Client: reviewer()}
+	s := startServed(t, func(o *daemon.Options) {
+		o.Serving = serve.Options{TLS: true, Kubernetes: true, Client: reviewer()}
 		o.UIListen = "0.0.0.0:0"
 	})
 	require.Equal(t, 200, s.get(s.health+"/healthz", ""))
@@ -121,8 +121,8 @@ func TestWhoIsAskedForAToken(t *testing.T) {
 
 // TestThePageOnLoopbackNeedsNoToken requests the page as a browser does through a forwarded port.
 func TestThePageOnLoopbackNeedsNoToken(t *testing.T) {
-	s := serve(t, func(o *daemon.Options) {
-		o.Serving = serving.Options{TLS: true, Kubernetes: true, Client: reviewer()}
+	s := startServed(t, func(o *daemon.Options) {
+		o.Serving = serve.Options{TLS: true, Kubernetes: true, Client: reviewer()}
 		o.UIListen = "127.0.0.1:0"
 	})
 	require.True(t, strings.HasPrefix(s.page, "http://"), s.page)
@@ -132,7 +132,7 @@ func TestThePageOnLoopbackNeedsNoToken(t *testing.T) {
 
 // TestWhatIsServedOnThePodsAddress checks that only health and metrics are, and that the rest is on a loopback address.
 func TestWhatIsServedOnThePodsAddress(t *testing.T) {
-	s := serve(t, func(*daemon.Options) {})
+	s := startServed(t, func(*daemon.Options) {})
 	for _, path := range []string{"/healthz", "/metrics"} {
 		require.Equal(t, 200, s.get(s.health+path, ""), path)
 		require.Equal(t, 200, s.get(s.debug+path, ""), path)
@@ -151,7 +151,7 @@ func TestWhatIsServedOnThePodsAddress(t *testing.T) {
 
 // TestHostNamesThatAreServed checks the setting, and that an address that is not a loopback address accepts any host name.
 func TestHostNamesThatAreServed(t *testing.T) {
-	s := serve(t, func(o *daemon.Options) { o.Listen, o.Serving.Hosts = "0.0.0.0:0", []string{"*.svc"} })
+	s := startServed(t, func(o *daemon.Options) { o.Listen, o.Serving.Hosts = "0.0.0.0:0", []string{"*.svc"} })
 	at := strings.Replace(s.health, "[::]", "127.0.0.1", 1)
 	require.Equal(t, 200, s.as("netloom.netloom-system.svc:8080", at+"/metrics"))
 	require.Equal(t, 200, s.as("192.0.2.1:8080", at+"/healthz"))
@@ -179,7 +179,7 @@ func TestTokensNeedAnAPIServer(t *testing.T) {
 
 // TestTLSBegins checks which versions are accepted, that plain HTTP is not, and that failures are reported only in the log.
 func TestTLSBegins(t *testing.T) {
-	s := serve(t, func(o *daemon.Options) { o.Serving.TLS = true })
+	s := startServed(t, func(o *daemon.Options) { o.Serving.TLS = true })
 	at := strings.TrimPrefix(s.health, "https://")
 	for version, good := range map[uint16]bool{
 		tls.VersionTLS10: false, tls.VersionTLS11: false, tls.VersionTLS12: true, tls.VersionTLS13: true,
@@ -207,12 +207,12 @@ func (s *served) messages() []string {
 // TestServingReadyNamesProblemsOnlyToReaders checks that only those who may read it are shown what is missing.
 func TestServingReadyNamesProblemsOnlyToReaders(t *testing.T) {
 	for _, tc := range []struct {
-		who        serving.Options
+		who        serve.Options
 		answer     string
 		wantDetail bool
 	}{
-		{serving.Options{}, "the source has not synced\n", true},
-		{serving.Options{TLS: true, Kubernetes: true, Client: reviewer()}, "not ready: ask for /debug/ready with a token\n", false},
+		{serve.Options{}, "the source has not synced\n", true},
+		{serve.Options{TLS: true, Kubernetes: true, Client: reviewer()}, "not ready: ask for /debug/ready with a token\n", false},
 	} {
 		opts := newSilentPlace(t).options()
 		opts.Serving = tc.who
@@ -232,7 +232,7 @@ func TestServingReadyNamesProblemsOnlyToReaders(t *testing.T) {
 		require.Contains(t, text, "the source has not synced\n")
 	}
 	opts := newPlace(t).options()
-	opts.Serving = serving.Options{TLS: true, Kubernetes: true, Client: reviewer()}
+	opts.Serving = serve.Options{TLS: true, Kubernetes: true, Client: reviewer()}
 	r := startReady(t, opts)
 	_, text := r.get("/readyz")
 	require.True(t, isWell(text), text)

@@ -5,12 +5,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/netloom/netloom/pkg/controller/policy"
-	"github.com/netloom/netloom/pkg/controller/sdwan"
+	"github.com/netloom/netloom/pkg/feedback/policy"
+	"github.com/netloom/netloom/pkg/feedback/sdwan"
+	"github.com/netloom/netloom/pkg/inputs/resolver"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/pipeline"
-	"github.com/netloom/netloom/pkg/resolver"
-	"github.com/netloom/netloom/pkg/webui/live"
+	"github.com/netloom/netloom/pkg/serve/web/live"
 )
 
 // TestStagesAreInOrder checks that what reports takes a snapshot before a target can be synced with it.

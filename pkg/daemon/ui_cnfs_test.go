@@ -9,8 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/netloom/netloom/pkg/controller/sdwan/sdwantest"
-	"github.com/netloom/netloom/pkg/webui"
+	"github.com/netloom/netloom/pkg/feedback/sdwan/sdwantest"
+	"github.com/netloom/netloom/pkg/serve/web"
 )
 
 // page asks the web page of the rig, which is served within the bubble.
@@ -35,24 +35,24 @@ func TestCNFsAreTargetsOfThePage(t *testing.T) {
 		r.Apply(lost)
 		b.Drop()
 		r.start()
-		list := page[struct{ Targets []webui.Target }](r, "targets").Targets
+		list := page[struct{ Targets []web.Target }](r, "targets").Targets
 		require.Len(t, list, 3)
 		require.Equal(t, "openwrt/site/cnf-0", list[0].Name)
-		require.Equal(t, webui.InSync, list[0].Health)
-		require.Equal(t, &webui.CNF{Scope: "site/cnf", Group: "Pod", Node: "node", Address: "10.0.0.1"}, list[0].CNF)
+		require.Equal(t, web.InSync, list[0].Health)
+		require.Equal(t, &web.CNF{Scope: "site/cnf", Group: "Pod", Node: "node", Address: "10.0.0.1"}, list[0].CNF)
 		require.Equal(t, list[0].Wanted, list[0].Revision)
 		require.Len(t, list[0].Skips, 1)
 		require.NotEmpty(t, list[0].LastWrite.Ops)
 		require.NotEmpty(t, list[1].Name)
-		require.Equal(t, webui.NotReady, list[2].Health)
+		require.Equal(t, web.NotReady, list[2].Health)
 		require.Equal(t, "the pod is not ready", list[2].Error)
-		require.Equal(t, 3, page[webui.Overview](r, "overview").CNFs)
-		require.Empty(t, page[struct{ Targets []webui.TargetRows }](r, "policies/site/none/rows").Targets)
+		require.Equal(t, 3, page[web.Overview](r, "overview").CNFs)
+		require.Empty(t, page[struct{ Targets []web.TargetRows }](r, "policies/site/none/rows").Targets)
 
 		a.Hang()
 		r.After(2 * time.Minute)
-		list = page[struct{ Targets []webui.Target }](r, "targets").Targets
-		require.Equal(t, webui.OutOfSync, list[0].Health)
+		list = page[struct{ Targets []web.Target }](r, "targets").Targets
+		require.Equal(t, web.OutOfSync, list[0].Health)
 		require.NotEmpty(t, list[0].LastError.Message)
 	})
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/netloom/netloom/pkg/daemon"
-	"github.com/netloom/netloom/pkg/webui"
+	"github.com/netloom/netloom/pkg/serve/web"
 	"github.com/netloom/netloom/test/await"
 )
 
@@ -53,16 +53,16 @@ func TestThePageIsServedOnlyWhenAskedFor(t *testing.T) {
 func TestThePageShowsWhatTheDaemonDoes(t *testing.T) {
 	p := newPlace(t)
 	r := startReady(t, p.withUI())
-	overview := uiOf[webui.Overview](t, r, "overview")
+	overview := uiOf[web.Overview](t, r, "overview")
 	require.Equal(t, 3, overview.Pods)
 	require.Equal(t, 2, overview.Policies)
 	require.Empty(t, overview.Problems)
 
-	targets := uiOf[struct{ Targets []webui.Target }](t, r, "targets")
+	targets := uiOf[struct{ Targets []web.Target }](t, r, "targets")
 	require.Len(t, targets.Targets, 1)
 	target := targets.Targets[0]
 	require.Equal(t, "ovn", target.Name)
-	require.Equal(t, webui.InSync, target.Health)
+	require.Equal(t, web.InSync, target.Health)
 	require.True(t, *target.Up)
 	require.Equal(t, p.owned(t, "netloom"), target.Owned)
 	require.Equal(t, overview.Revision, target.Revision)
@@ -71,7 +71,7 @@ func TestThePageShowsWhatTheDaemonDoes(t *testing.T) {
 	require.NotEmpty(t, target.LastWrite.Ops)
 	require.Positive(t, target.LastWrite.Applied)
 
-	rows := uiOf[struct{ Targets []webui.TargetRows }](t, r, "policies/shop/db/rows").Targets[0]
+	rows := uiOf[struct{ Targets []web.TargetRows }](t, r, "policies/shop/db/rows").Targets[0]
 	require.Empty(t, rows.Error)
 	require.Positive(t, rows.Counts["ACL"])
 	require.Equal(t, 1, rows.Counts["Port_Group"], "its own, not that of the other policy")
@@ -80,7 +80,7 @@ func TestThePageShowsWhatTheDaemonDoes(t *testing.T) {
 		require.NotContains(t, row.Name, "foreign")
 		require.NotEmpty(t, row.UUID)
 	}
-	why := uiOf[webui.Why](t, r, "why?from=shop/web-0&to=shop/db-0&port=5432")
+	why := uiOf[web.Why](t, r, "why?from=shop/web-0&to=shop/db-0&port=5432")
 	require.Equal(t, "allow", string(why.Answers[0].Verdict))
 }
 
@@ -89,7 +89,7 @@ func TestARowThatPoliciesShareIsShownForEach(t *testing.T) {
 	p.write(t, "twin.yaml", strings.Replace(policiesFile[strings.Index(policiesFile, "---")+4:], "name: db,", "name: twin,", 1))
 	r := startReady(t, p.withUI())
 	for name, other := range map[string]string{"db": "NetworkPolicy/shop/twin", "twin": "NetworkPolicy/shop/db"} {
-		rows := uiOf[struct{ Targets []webui.TargetRows }](t, r, "policies/shop/"+name+"/rows").Targets[0]
+		rows := uiOf[struct{ Targets []web.TargetRows }](t, r, "policies/shop/"+name+"/rows").Targets[0]
 		var also []string
 		for _, row := range rows.Rows {
 			if row.Rule == "ingress[0]" {
@@ -104,7 +104,7 @@ func TestThePageFollowsAnEdit(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	r := startReady(t, p.withUI())
-	before := uiOf[webui.Overview](t, r, "overview")
+	before := uiOf[web.Overview](t, r, "overview")
 	request, err := http.NewRequestWithContext(await.Context(t), http.MethodGet, r.UIAddress()+"api/v1/events", http.NoBody)
 	require.NoError(t, err)
 	response, err := http.DefaultClient.Do(request)
@@ -112,7 +112,7 @@ func TestThePageFollowsAnEdit(t *testing.T) {
 	defer func() { _ = response.Body.Close() }()
 	lines := bufio.NewScanner(response.Body)
 	// until reads events until one of a kind, and returns its text.
-	until := func(kind webui.EventKind, text string) {
+	until := func(kind web.EventKind, text string) {
 		t.Helper()
 		for lines.Scan() {
 			if lines.Text() == "event: "+string(kind) && lines.Scan() && strings.Contains(lines.Text(), text) {
@@ -121,20 +121,20 @@ func TestThePageFollowsAnEdit(t *testing.T) {
 		}
 		require.Fail(t, "the stream ended", "before %s with %q", kind, text)
 	}
-	until(webui.SnapshotPublished, "revision 1 from")
-	until(webui.PlanApplied, "create ACL")
-	until(webui.TargetChanged, "ovn is in sync with revision 1")
+	until(web.SnapshotPublished, "revision 1 from")
+	until(web.PlanApplied, "create ACL")
+	until(web.TargetChanged, "ovn is in sync with revision 1")
 	p.write(t, "bad.yaml", "apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {name: bad, namespace: shop}\n"+
 		"spec: {podSelector: {}, ingress: [{from: [{ipBlock: {cidr: none}}]}]}\n")
-	until(webui.ProblemAppeared, "NetworkPolicy/shop/bad")
-	after := uiOf[webui.Overview](t, r, "overview")
+	until(web.ProblemAppeared, "NetworkPolicy/shop/bad")
+	after := uiOf[web.Overview](t, r, "overview")
 	require.Greater(t, after.Number, before.Number)
 	require.Len(t, after.Problems, 1)
 	require.Equal(t, "NetworkPolicy/shop/bad", after.Problems[0].Ref.Path())
 	p.remove(t, "bad.yaml")
-	until(webui.ProblemCleared, "NetworkPolicy/shop/bad")
+	until(web.ProblemCleared, "NetworkPolicy/shop/bad")
 	p.server.Close()
-	until(webui.TargetChanged, "ovn is out of sync")
+	until(web.TargetChanged, "ovn is out of sync")
 
 	r.stop()
 	for lines.Scan() { // to its end
@@ -148,11 +148,11 @@ func TestRowsSayWhyTheyAreNotKnown(t *testing.T) {
 	r := start(t, p.withUI())
 	r.await("a state", func() bool { return r.Pipeline().Latest() != nil })
 	r.await("a policy", func() bool {
-		return uiOf[webui.PolicyPage](t, r, "policies/shop/db").Object != ""
+		return uiOf[web.PolicyPage](t, r, "policies/shop/db").Object != ""
 	})
-	rows := uiOf[struct{ Targets []webui.TargetRows }](t, r, "policies/shop/db/rows").Targets[0]
+	rows := uiOf[struct{ Targets []web.TargetRows }](t, r, "policies/shop/db/rows").Targets[0]
 	require.Contains(t, rows.Error, "no connection")
-	target := uiOf[struct{ Targets []webui.Target }](t, r, "targets").Targets[0]
-	require.NotEqual(t, webui.InSync, target.Health)
+	target := uiOf[struct{ Targets []web.Target }](t, r, "targets").Targets[0]
+	require.NotEqual(t, web.InSync, target.Health)
 	require.False(t, *target.Up)
 }

@@ -65,7 +65,7 @@ func (d *Daemon) unprotected(names bool) []string {
 	}
 	var lines []string
 	for _, t := range d.targets {
-		c, _ := d.coverage.Coverage(t.Name)
+		c, _ := d.coverage.Of(t.Name)
 		faults := c.Faults()
 		if !names {
 			faults = c.Counts()

@@ -19,11 +19,11 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/netloom/netloom/backends/builtin"
-	"github.com/netloom/netloom/pkg/lint"
-	"github.com/netloom/netloom/pkg/source"
-	"github.com/netloom/netloom/pkg/source/kube"
-	"github.com/netloom/netloom/pkg/webhook"
-	"github.com/netloom/netloom/pkg/webhook/certs"
+	"github.com/netloom/netloom/pkg/answers/lint"
+	"github.com/netloom/netloom/pkg/inputs/kube"
+	"github.com/netloom/netloom/pkg/inputs/source"
+	"github.com/netloom/netloom/pkg/serve/webhook"
+	"github.com/netloom/netloom/pkg/serve/webhook/certs"
 )
 
 // relisten is the pause before a failed listener of reviews is opened again.

@@ -23,11 +23,11 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/netloom/netloom/pkg/daemon"
+	"github.com/netloom/netloom/pkg/inputs/source/sourcetest"
 	"github.com/netloom/netloom/pkg/pipeline/pipelinetest"
-	"github.com/netloom/netloom/pkg/source/sourcetest"
-	"github.com/netloom/netloom/pkg/webhook"
-	"github.com/netloom/netloom/pkg/webhook/certs"
-	"github.com/netloom/netloom/pkg/webhook/consistency"
+	"github.com/netloom/netloom/pkg/serve/webhook"
+	"github.com/netloom/netloom/pkg/serve/webhook/certs"
+	"github.com/netloom/netloom/pkg/serve/webhook/consistency"
 	"github.com/netloom/netloom/test/await"
 )
 

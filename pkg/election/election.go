@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 
-	"github.com/netloom/netloom/pkg/metrics"
+	"github.com/netloom/netloom/pkg/feedback/metrics"
 )
 
 var (

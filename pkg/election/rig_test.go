@@ -13,7 +13,7 @@ import (
 
 	"github.com/netloom/netloom/pkg/election"
 	"github.com/netloom/netloom/pkg/election/electiontest"
-	"github.com/netloom/netloom/pkg/metrics"
+	"github.com/netloom/netloom/pkg/feedback/metrics"
 )
 
 // replica is an instance whose work writes a diary.

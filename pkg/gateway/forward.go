@@ -10,7 +10,7 @@ import (
 
 	"github.com/netloom/netloom/pkg/gateway/identity"
 	"github.com/netloom/netloom/pkg/gateway/upstream"
-	"github.com/netloom/netloom/pkg/listener"
+	"github.com/netloom/netloom/pkg/serve/listener"
 )
 
 // forward sends the request to an API server, and its response to the client.

@@ -8,7 +8,7 @@ import (
 	"runtime/debug"
 	"time"
 
-	"github.com/netloom/netloom/pkg/listener"
+	"github.com/netloom/netloom/pkg/serve/listener"
 )
 
 // Shutdown is how a gateway stops.

@@ -3,8 +3,8 @@ package offline
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/netloom/netloom/pkg/answers/query"
 	"github.com/netloom/netloom/pkg/object"
-	"github.com/netloom/netloom/pkg/query"
 )
 
 // LoadCreated is Load that also returns when the policies were created, as far as they say.

@@ -11,9 +11,9 @@ import (
 
 	"github.com/sirupsen/logrus"
 
-	"github.com/netloom/netloom/pkg/manifest"
-	"github.com/netloom/netloom/pkg/manifest/kustomization"
-	"github.com/netloom/netloom/pkg/source"
+	"github.com/netloom/netloom/pkg/inputs/manifest"
+	"github.com/netloom/netloom/pkg/inputs/manifest/kustomization"
+	"github.com/netloom/netloom/pkg/inputs/source"
 )
 
 // streamName is the path of the standard input.

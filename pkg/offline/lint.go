@@ -8,10 +8,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/netloom/netloom/pkg/lint"
-	"github.com/netloom/netloom/pkg/manifest"
+	"github.com/netloom/netloom/pkg/answers/lint"
+	"github.com/netloom/netloom/pkg/answers/query"
+	"github.com/netloom/netloom/pkg/inputs/manifest"
 	"github.com/netloom/netloom/pkg/object"
-	"github.com/netloom/netloom/pkg/query"
 )
 
 // Lint reads manifests and judges their policies: see lint.Run. Findings have their file and line, and what ignores accept is marked.

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/netloom/netloom/pkg/answers/query"
 	"github.com/netloom/netloom/pkg/intent"
-	"github.com/netloom/netloom/pkg/query"
 )
 
 // shownRules is how many rules a hint lists.

@@ -12,7 +12,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/netloom/netloom/pkg/manifest"
+	"github.com/netloom/netloom/pkg/inputs/manifest"
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/translator"
 	"github.com/netloom/netloom/translator/field"

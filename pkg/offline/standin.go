@@ -12,9 +12,9 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/netloom/netloom/pkg/manifest/workload"
+	"github.com/netloom/netloom/pkg/answers/query"
+	"github.com/netloom/netloom/pkg/inputs/manifest/workload"
 	"github.com/netloom/netloom/pkg/object"
-	"github.com/netloom/netloom/pkg/query"
 )
 
 // cluster is the objects that manifests declare, and those that stand for what a cluster would add to them: pods of workloads, addresses, and

@@ -8,8 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/netloom/netloom/pkg/lint"
-	"github.com/netloom/netloom/pkg/manifest/workload"
+	"github.com/netloom/netloom/pkg/answers/lint"
+	"github.com/netloom/netloom/pkg/inputs/manifest/workload"
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/offline"
 )

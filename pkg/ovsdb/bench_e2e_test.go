@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/netloom/netloom/pkg/ovsdb"
-	"github.com/netloom/netloom/pkg/ovsdb/inmem"
+	simulator "github.com/netloom/netloom/pkg/simulator/ovn"
 )
 
 const bigSet = 10_000
@@ -101,14 +101,14 @@ func batch(n int) []libovsdb.Operation {
 	ops := make([]libovsdb.Operation, 0, 2*n)
 	for i := range n {
 		name := fmt.Sprintf("pg%d", i)
-		acl := inmem.UUIDOf("ACL", name)
+		acl := simulator.UUIDOf("ACL", name)
 		ops = append(ops,
 			ovsdb.Insert("ACL", acl, libovsdb.Row{
 				"action": "allow-related", "direction": "to-lport", "priority": 1001,
 				"match":        "outport == @" + name + " && ip4.src == $as && tcp && tcp.dst == {80, 443}",
 				"external_ids": ovsdb.Map(map[string]string{"owner": "netloom", "id": name}),
 			}),
-			ovsdb.Insert("Port_Group", inmem.UUIDOf("Port_Group", name), libovsdb.Row{
+			ovsdb.Insert("Port_Group", simulator.UUIDOf("Port_Group", name), libovsdb.Row{
 				"name": name, "acls": ovsdb.UUIDs([]string{acl}),
 			}))
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/netloom/netloom/pkg/ovsdb"
-	"github.com/netloom/netloom/pkg/ovsdb/inmem"
 	"github.com/netloom/netloom/pkg/ovsdb/ovsdbtest"
+	simulator "github.com/netloom/netloom/pkg/simulator/ovn"
 )
 
 const (
@@ -262,14 +262,14 @@ func TestUnknownOutcome(t *testing.T) {
 	client := connect(t, ovsdb.Options{Endpoints: []string{server.Addr()}, LeaderOnly: true})
 	insert := []libovsdb.Operation{ovsdb.Insert("Address_Set", id1, libovsdb.Row{"name": "a"})}
 
-	server.FailAt(1, inmem.BeforeCommit)
+	server.FailAt(1, simulator.BeforeCommit)
 	_, err := client.Transact(t.Context(), insert)
 	var refused *ovsdb.OperationError
 	require.ErrorAs(t, err, &refused)
 	require.Equal(t, -1, refused.Index, "a commit error comes behind the results of all operations")
 	require.Empty(t, server.Dump("Address_Set"))
 
-	server.FailAt(1, inmem.AfterCommit)
+	server.FailAt(1, simulator.AfterCommit)
 	_, err = client.Transact(t.Context(), insert)
 	require.ErrorIs(t, err, ovsdb.ErrUnknownOutcome)
 	require.Equal(t, "Address_Set a\n", server.Dump("Address_Set"))

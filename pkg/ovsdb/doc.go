@@ -14,6 +14,6 @@
 // context among all endpoints, so that a hung server that still accepts connections keeps it forever, and it blocks
 // transactions while it is disconnected.
 //
-// Package inmem is an in-memory server, package schema contains the Northbound schemas of some OVN versions, and package
+// Package pkg/simulator/ovn is an in-memory server, package schema contains the Northbound schemas of some OVN versions, and package
 // ovsdbtest starts real servers for tests.
 package ovsdb

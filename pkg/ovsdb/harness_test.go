@@ -8,15 +8,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/netloom/netloom/pkg/ovsdb"
-	"github.com/netloom/netloom/pkg/ovsdb/inmem"
 	"github.com/netloom/netloom/pkg/ovsdb/schema"
+	simulator "github.com/netloom/netloom/pkg/simulator/ovn"
 	"github.com/netloom/netloom/test/await"
 )
 
 // startFake starts a server within the process on a unix socket.
-func startFake(t testing.TB) *inmem.Server {
+func startFake(t testing.TB) *simulator.Server {
 	t.Helper()
-	server, err := inmem.NewServer(schema.NB2303())
+	server, err := simulator.NewServer(schema.NB2303())
 	require.NoError(t, err)
 	require.NoError(t, server.Start("unix:"+filepath.Join(t.TempDir(), "nb.sock")))
 	t.Cleanup(server.Close)

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/netloom/netloom/pkg/ovsdb"
-	"github.com/netloom/netloom/pkg/ovsdb/inmem"
+	simulator "github.com/netloom/netloom/pkg/simulator/ovn"
 )
 
 // TestPortsThatSwapNames renames rows in place: each name reports the rows that left it, also over a lost connection.
@@ -16,7 +16,7 @@ func TestPortsThatSwapNames(t *testing.T) {
 	require.NoError(t, server.AddSwitch("ls"))
 	require.NoError(t, server.AddPort("ls", "a", nil))
 	require.NoError(t, server.AddPort("ls", "b", nil))
-	a, b := inmem.UUIDOf("Logical_Switch_Port", "a"), inmem.UUIDOf("Logical_Switch_Port", "b")
+	a, b := simulator.UUIDOf("Logical_Switch_Port", "a"), simulator.UUIDOf("Logical_Switch_Port", "b")
 	client := connect(t, ovsdb.Options{Endpoints: []string{server.Addr()}})
 	require.Equal(t, []ovsdb.PortChange{{Name: "a"}, {Name: "b"}}, client.PortChanges())
 	name := func(uuid, name string) libovsdb.Operation {

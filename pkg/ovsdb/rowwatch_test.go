@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/netloom/netloom/pkg/ovsdb"
-	"github.com/netloom/netloom/pkg/ovsdb/inmem"
+	simulator "github.com/netloom/netloom/pkg/simulator/ovn"
 )
 
 var mine = ovsdb.Map(map[string]string{"owner": "me"})
@@ -40,7 +40,7 @@ func rowChanges(t *testing.T, client *ovsdb.Client) []ovsdb.RowChange {
 func TestWatchedRowsReportWhatChanged(t *testing.T) {
 	server := startFake(t)
 	client := connect(t, ovsdb.Options{Endpoints: []string{server.Addr()}})
-	set, group := inmem.UUIDOf("Address_Set", "s"), inmem.UUIDOf("Port_Group", "g")
+	set, group := simulator.UUIDOf("Address_Set", "s"), simulator.UUIDOf("Port_Group", "g")
 	addresses := make([]string, 10_000)
 	for i := range addresses {
 		addresses[i] = fmt.Sprintf("10.0.%d.%d", i/256, i%256)
@@ -73,7 +73,7 @@ func TestWatchedRowsReportWhatChanged(t *testing.T) {
 	require.NoError(t, server.AddSwitch("sw"))
 	require.NoError(t, server.AddPort("sw", "p1", nil))
 	require.NoError(t, server.AddPort("sw", "p2", nil))
-	ports := []string{inmem.UUIDOf("Logical_Switch_Port", "p1"), inmem.UUIDOf("Logical_Switch_Port", "p2")}
+	ports := []string{simulator.UUIDOf("Logical_Switch_Port", "p1"), simulator.UUIDOf("Logical_Switch_Port", "p2")}
 	transact(ovsdb.Insert("Port_Group", group, libovsdb.Row{"name": "g", "external_ids": mine, "ports": ovsdb.UUIDs(ports)}))
 	require.NoError(t, server.DeletePort("sw", "p1"))
 	transact(ovsdb.MutateSet("Port_Group", group, "ports", nil, []libovsdb.UUID{{GoUUID: ports[1]}}))
@@ -91,7 +91,7 @@ func TestWatchedRowsAreBoundedAndCanBeIgnored(t *testing.T) {
 		ops := make([]libovsdb.Operation, n)
 		for i := range ops {
 			name := fmt.Sprint("s", n, "-", i)
-			ops[i] = ovsdb.Insert("Address_Set", inmem.UUIDOf("Address_Set", name), libovsdb.Row{"name": name, "external_ids": mine})
+			ops[i] = ovsdb.Insert("Address_Set", simulator.UUIDOf("Address_Set", name), libovsdb.Row{"name": name, "external_ids": mine})
 		}
 		_, err := server.Transact(ops...)
 		require.NoError(t, err)
@@ -129,7 +129,7 @@ func TestOwnTransactionsAreRecordedBeforeTheyReturn(t *testing.T) {
 	for i := range 200 {
 		name := fmt.Sprint("s", i)
 		_, err := client.Transact(t.Context(), []libovsdb.Operation{
-			ovsdb.Insert("Address_Set", inmem.UUIDOf("Address_Set", name), libovsdb.Row{"name": name, "external_ids": mine}),
+			ovsdb.Insert("Address_Set", simulator.UUIDOf("Address_Set", name), libovsdb.Row{"name": name, "external_ids": mine}),
 		})
 		require.NoError(t, err)
 		changes, complete := client.RowChanges()

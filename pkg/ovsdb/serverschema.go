@@ -7,7 +7,7 @@ import (
 
 	"github.com/ovn-kubernetes/libovsdb/ovsdb"
 
-	"github.com/netloom/netloom/pkg/ovsdb/internal/memo"
+	"github.com/netloom/netloom/pkg/ovsdb/memo"
 )
 
 // Schema describes the database of the connected server. The zero value has nothing.

@@ -15,14 +15,14 @@ import (
 	"github.com/ovn-kubernetes/libovsdb/ovsdb"
 	"github.com/stretchr/testify/require"
 
-	"github.com/netloom/netloom/pkg/ovsdb/inmem"
 	"github.com/netloom/netloom/pkg/ovsdb/schema"
+	simulator "github.com/netloom/netloom/pkg/simulator/ovn"
 )
 
 // network is servers that are reached without a network, so that time can be a test's own.
 type network struct {
 	client  *Client
-	servers map[string]*inmem.Server // by name
+	servers map[string]*simulator.Server // by name
 
 	mu    sync.Mutex
 	state map[string]state
@@ -74,9 +74,9 @@ func (w *network) dialed() []time.Time {
 // enter starts n servers, named a, b and so on, and a client of them. It must be called in a synctest bubble.
 func enter(t *testing.T, n int, opts Options) *network {
 	t.Helper()
-	w := &network{servers: make(map[string]*inmem.Server), state: make(map[string]state)}
+	w := &network{servers: make(map[string]*simulator.Server), state: make(map[string]state)}
 	for i := range n {
-		server, err := inmem.NewServer(schema.NB2303())
+		server, err := simulator.NewServer(schema.NB2303())
 		require.NoError(t, err)
 		t.Cleanup(server.Close)
 		name := string(rune('a' + i))

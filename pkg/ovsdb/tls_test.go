@@ -20,8 +20,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/netloom/netloom/pkg/ovsdb"
-	"github.com/netloom/netloom/pkg/ovsdb/inmem"
 	"github.com/netloom/netloom/pkg/ovsdb/schema"
+	simulator "github.com/netloom/netloom/pkg/simulator/ovn"
 )
 
 // authority signs certificates for one test.
@@ -76,7 +76,7 @@ func (a *authority) issue(t testing.TB, dir string) ovsdb.TLSFiles {
 // serveTLS starts a fake server for clients with a certificate of the same authority.
 func serveTLS(t *testing.T, ca *authority) (endpoint string, seen chan *big.Int) {
 	t.Helper()
-	server, err := inmem.NewServer(schema.NB2303())
+	server, err := simulator.NewServer(schema.NB2303())
 	require.NoError(t, err)
 	files := ca.issue(t, t.TempDir())
 	pair, err := tls.LoadX509KeyPair(files.Cert, files.Key)

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/netloom/netloom/pkg/ovsdb"
-	"github.com/netloom/netloom/pkg/ovsdb/inmem"
+	simulator "github.com/netloom/netloom/pkg/simulator/ovn"
 )
 
 func transact(t testing.TB, c *ovsdb.Client, ops ...libovsdb.Operation) {
@@ -19,7 +19,7 @@ func transact(t testing.TB, c *ovsdb.Client, ops ...libovsdb.Operation) {
 func refs(table string, names ...string) libovsdb.OvsSet {
 	var uuids []string
 	for _, n := range names {
-		uuids = append(uuids, inmem.UUIDOf(table, n))
+		uuids = append(uuids, simulator.UUIDOf(table, n))
 	}
 	return ovsdb.UUIDs(uuids)
 }
@@ -27,7 +27,7 @@ func refs(table string, names ...string) libovsdb.OvsSet {
 // insert adds a row whose uuid follows from its name.
 func insert(table, name string, row libovsdb.Row) libovsdb.Operation {
 	row["name"] = name
-	return ovsdb.Insert(table, inmem.UUIDOf(table, name), row)
+	return ovsdb.Insert(table, simulator.UUIDOf(table, name), row)
 }
 
 func TestTopology(t *testing.T) {
@@ -47,7 +47,7 @@ func TestTopology(t *testing.T) {
 		insert("Logical_Switch", "a", libovsdb.Row{}),
 		insert("Logical_Router", "r", libovsdb.Row{}))
 	until(t, client, "the switches", grown)
-	uuid := inmem.UUIDOf
+	uuid := simulator.UUIDOf
 	require.Equal(t, []ovsdb.Datapath{
 		{UUID: uuid("Logical_Switch", "a"), Name: "a", ExternalIDs: map[string]string{}},
 		{UUID: uuid("Logical_Switch", "b"), Name: "b", ExternalIDs: map[string]string{"vpc": "blue"}},
@@ -104,7 +104,7 @@ func TestTopology(t *testing.T) {
 func TestMutateMap(t *testing.T) {
 	server := startFake(t)
 	client := connect(t, ovsdb.Options{Endpoints: []string{server.Addr()}, Database: "OVN_Northbound"})
-	uuid := inmem.UUIDOf("Load_Balancer", "lb")
+	uuid := simulator.UUIDOf("Load_Balancer", "lb")
 	transact(t, client, insert("Load_Balancer", "lb", libovsdb.Row{
 		"vips": ovsdb.Map(map[string]string{"10.0.0.1:80": "a", "10.0.0.2:80": "b", "10.0.0.3:80": "c"}),
 	}))

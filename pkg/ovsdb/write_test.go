@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/netloom/netloom/pkg/ovsdb"
-	"github.com/netloom/netloom/pkg/ovsdb/inmem"
+	simulator "github.com/netloom/netloom/pkg/simulator/ovn"
 )
 
 // write adds n address sets, each in a transaction of its own.
@@ -17,7 +17,7 @@ func write(t testing.TB, client *ovsdb.Client, n int) int {
 	for i := range n {
 		name := fmt.Sprintf("as%d", i)
 		_, err := client.Transact(t.Context(), []libovsdb.Operation{
-			ovsdb.Insert("Address_Set", inmem.UUIDOf("Address_Set", name), libovsdb.Row{"name": name}),
+			ovsdb.Insert("Address_Set", simulator.UUIDOf("Address_Set", name), libovsdb.Row{"name": name}),
 		})
 		require.NoError(t, err)
 	}

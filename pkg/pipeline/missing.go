@@ -4,8 +4,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/netloom/netloom/pkg/inputs/retention"
 	"github.com/netloom/netloom/pkg/object"
-	"github.com/netloom/netloom/pkg/retention"
 	"github.com/netloom/netloom/translator"
 )
 

@@ -14,11 +14,11 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/netloom/netloom/labelcache"
+	"github.com/netloom/netloom/pkg/inputs/manifest"
+	"github.com/netloom/netloom/pkg/inputs/retention"
+	"github.com/netloom/netloom/pkg/inputs/source"
 	"github.com/netloom/netloom/pkg/intent"
-	"github.com/netloom/netloom/pkg/manifest"
 	"github.com/netloom/netloom/pkg/object"
-	"github.com/netloom/netloom/pkg/retention"
-	"github.com/netloom/netloom/pkg/source"
 	"github.com/netloom/netloom/translator"
 	"github.com/netloom/netloom/translator/field"
 )

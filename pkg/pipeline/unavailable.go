@@ -3,9 +3,9 @@ package pipeline
 import (
 	"slices"
 
+	"github.com/netloom/netloom/pkg/inputs/source"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
-	"github.com/netloom/netloom/pkg/source"
 )
 
 // AreaOf returns the area of a snapshot that is unknown without the objects of a kind. Only kinds that may be unavailable

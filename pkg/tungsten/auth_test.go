@@ -20,8 +20,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	simulator "github.com/netloom/netloom/pkg/simulator/tungsten"
 	"github.com/netloom/netloom/pkg/tungsten"
-	"github.com/netloom/netloom/pkg/tungsten/simulator"
 )
 
 const secret = "s3cret,with spaces"

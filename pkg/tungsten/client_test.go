@@ -13,8 +13,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	simulator "github.com/netloom/netloom/pkg/simulator/tungsten"
 	"github.com/netloom/netloom/pkg/tungsten"
-	"github.com/netloom/netloom/pkg/tungsten/simulator"
 )
 
 func TestObjectsAreReadAsTheyWereWritten(t *testing.T) {

@@ -7,8 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	simulator "github.com/netloom/netloom/pkg/simulator/tungsten"
 	"github.com/netloom/netloom/pkg/tungsten"
-	"github.com/netloom/netloom/pkg/tungsten/simulator"
 )
 
 // manager is the name of the parent of global policies.

@@ -8,8 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	simulator "github.com/netloom/netloom/pkg/simulator/tungsten"
 	"github.com/netloom/netloom/pkg/tungsten"
-	"github.com/netloom/netloom/pkg/tungsten/simulator"
 )
 
 // watching starts a watch and returns its events. The test must run in a bubble.

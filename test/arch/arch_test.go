@@ -24,6 +24,39 @@ func TestTree(t *testing.T) {
 	}
 }
 
+// TestMaps judges the pages that say which package is for what.
+func TestMaps(t *testing.T) {
+	tree := os.DirFS("../..")
+	sources, err := arch.Read(tree)
+	require.NoError(t, err)
+	faults, err := arch.CheckMaps(tree, sources)
+	require.NoError(t, err)
+	for _, fault := range faults {
+		t.Error(fault)
+	}
+}
+
+// TestMapsNameWhatIsThere checks what counts as missing from a map.
+func TestMapsNameWhatIsThere(t *testing.T) {
+	tree := fstest.MapFS{"CONTRIBUTING.md": &fstest.MapFile{Data: []byte("| rows | `pkg/a`: `b.go`, `c.go` | `make x` |\n`pkg/gone` in a sentence\n")}}
+	for _, p := range []string{"pkg/a/b.go", "pkg/a/atest/a.go", "pkg/d/d.go", "test/e/f/g.go", "test/h/h_test.go"} {
+		tree[p] = &fstest.MapFile{}
+	}
+	tree["docs/architecture.md"] = &fstest.MapFile{Data: []byte("| package | |\n| `pkg/a`, `pkg/x/…` | is in `pkg/d` |\n")}
+	sources, err := arch.Read(tree)
+	require.NoError(t, err)
+	faults, err := arch.CheckMaps(tree, sources)
+	require.NoError(t, err)
+	var got []string
+	for _, f := range faults {
+		got = append(got, f.String())
+	}
+	require.Equal(t, []string{
+		"docs/architecture.md:2: pkg/x does not exist", "CONTRIBUTING.md:1: pkg/a/c.go does not exist",
+		"docs/architecture.md:1: pkg/d has no row in the table of packages", "docs/architecture.md:1: test/e has no row in the table of packages",
+	}, got)
+}
+
 // TestNestedModules judges what the tests of the modules within this one leave to luck.
 func TestNestedModules(t *testing.T) {
 	for _, dir := range []string{"test/browser", "test/conformance", "test/crds", "test/e2ekube"} {
@@ -104,7 +137,7 @@ func TestImports(t *testing.T) {
 		{"a backend sees no labels", "backends/ovn/apply.go", netloom + "labelcache", notAllowed},
 		{"a backend sees no translator", "backends/ovn/apply.go", netloom + "translator", notAllowed},
 		{"a backend sees its client", "backends/ovn/apply.go", netloom + "pkg/ovsdb", ""},
-		{"a backend has no use for a server", "backends/ovn/apply.go", netloom + "pkg/ovsdb/inmem", notAllowed},
+		{"a backend has no use for a server", "backends/ovn/apply.go", netloom + "pkg/simulator/ovn", notAllowed},
 		{"a backend sees one client", "backends/openwrt/apply.go", netloom + "pkg/ovsdb", notAllowed},
 		{"load balancers of OVN are below its backend", "backends/ovn/internal/lb/plan.go", netloom + "backends/ovn", notAllowed},
 		{"they are planned without the database", "backends/ovn/internal/lb/plan.go", "context", "a pure file"},
@@ -117,44 +150,44 @@ func TestImports(t *testing.T) {
 		{"names log nothing", "backends/tungsten/names.go", "log", "a pure file"},
 		{"a client knows no intents", "pkg/ovsdb/client.go", netloom + "pkg/intent", notAllowed},
 		{"a client knows no plans", "pkg/ovsdb/nbtrace/trace.go", netloom + "backends", notAllowed},
-		{"a source knows no API", "pkg/source/source.go", "k8s.io/client-go/kubernetes", notAllowed},
-		{"a source knows no translator", "pkg/source/source.go", netloom + "translator", notAllowed},
-		{"one source reads an API", "pkg/source/kube/kube.go", "k8s.io/client-go/kubernetes", ""},
-		{"it reads no manifests", "pkg/source/kube/kube.go", netloom + "pkg/manifest", notAllowed},
-		{"the other reads manifests alone", "pkg/manifest/directory.go", netloom + "pkg/source/kube", notAllowed},
-		{"manifests need no clients", "pkg/manifest/directory.go", "k8s.io/client-go/kubernetes", notAllowed},
-		{"reviews are judged by what a source delivers", "pkg/webhook/feed.go", netloom + "pkg/source", ""},
-		{"the webhook watches nothing", "pkg/webhook/feed.go", "k8s.io/client-go/tools/cache", notAllowed},
+		{"a source knows no API", "pkg/inputs/source/source.go", "k8s.io/client-go/kubernetes", notAllowed},
+		{"a source knows no translator", "pkg/inputs/source/source.go", netloom + "translator", notAllowed},
+		{"one source reads an API", "pkg/inputs/kube/kube.go", "k8s.io/client-go/kubernetes", ""},
+		{"it reads no manifests", "pkg/inputs/kube/kube.go", netloom + "pkg/inputs/manifest", notAllowed},
+		{"the other reads manifests alone", "pkg/inputs/manifest/directory.go", netloom + "pkg/inputs/kube", notAllowed},
+		{"manifests need no clients", "pkg/inputs/manifest/directory.go", "k8s.io/client-go/kubernetes", notAllowed},
+		{"reviews are judged by what a source delivers", "pkg/serve/webhook/feed.go", netloom + "pkg/inputs/source", ""},
+		{"the webhook watches nothing", "pkg/serve/webhook/feed.go", "k8s.io/client-go/tools/cache", notAllowed},
 		{"commands need no daemon", "pkg/offline/load.go", netloom + "pkg/daemon", "only cmd imports the daemon"},
-		{"offline reading serves nothing", "pkg/offline/load.go", netloom + "pkg/webui", notAllowed},
+		{"offline reading serves nothing", "pkg/offline/load.go", netloom + "pkg/serve/web", notAllowed},
 		{"a loop knows plans", "pkg/reconcile/loop.go", netloom + "backends", ""},
 		{"a loop knows no backend by name", "pkg/reconcile/loop.go", netloom + "backends/ovn", notAllowed},
 		{"a loop knows no cluster", "pkg/reconcile/loop.go", "k8s.io/client-go/kubernetes", notAllowed},
-		{"the SD-WAN controller knows no backend by name", "pkg/controller/sdwan/fleet.go", netloom + "backends/openwrt", notAllowed},
-		{"the SD-WAN controller talks to devices", "pkg/controller/sdwan/device.go", netloom + "pkg/openwrt", ""},
-		{"controllers do not know each other", "pkg/controller/sdwan/statuses.go", netloom + "pkg/report", notAllowed},
+		{"the SD-WAN controller knows no backend by name", "pkg/feedback/sdwan/fleet.go", netloom + "backends/openwrt", notAllowed},
+		{"the SD-WAN controller talks to devices", "pkg/feedback/sdwan/device.go", netloom + "pkg/openwrt", ""},
+		{"controllers do not know each other", "pkg/feedback/sdwan/statuses.go", netloom + "pkg/feedback/policy/report", notAllowed},
 		{"an election knows no backend by name", "pkg/election/fence.go", netloom + "backends/ovn", notAllowed},
 		{"an election knows what can be claimed", "pkg/election/fence.go", netloom + "backends", ""},
 		{"the pipeline feeds the translator", "pkg/pipeline/pipeline.go", netloom + "translator", ""},
 		{"the pipeline knows no targets", "pkg/pipeline/pipeline.go", netloom + "backends", notAllowed},
 		{"the pipeline is made of no tests", "pkg/pipeline/pipeline.go", netloom + "pkg/pipeline/pipelinetest", "only tests import"},
-		{"controllers know no daemon", "pkg/controller/echo.go", netloom + "pkg/daemon", "only cmd imports the daemon"},
-		{"a controller reads snapshots", "pkg/controller/policy/tracker.go", netloom + "pkg/pipeline", ""},
-		{"a controller knows no backend by name", "pkg/controller/policy/loops.go", netloom + "backends/ovn", notAllowed},
-		{"a controller reads no source", "pkg/controller/policy/tracker.go", netloom + "pkg/source", notAllowed},
-		{"the page knows no backend by name", "pkg/webui/live/rows.go", netloom + "backends/builtin", notAllowed},
-		{"the page shows what loops do", "pkg/webui/live/notes.go", netloom + "pkg/reconcile", ""},
-		{"serving knows no daemon", "pkg/serving/handler.go", netloom + "pkg/daemon", "only cmd imports the daemon"},
-		{"serving knows no controllers", "pkg/serving/handler.go", netloom + "pkg/controller/policy", notAllowed},
-		{"coverage is of any backend", "pkg/coverage/watch.go", netloom + "backends/ovn", notAllowed},
-		{"controllers share no translator", "pkg/controller/events.go", netloom + "translator", notAllowed},
+		{"controllers know no daemon", "pkg/feedback/echo.go", netloom + "pkg/daemon", "only cmd imports the daemon"},
+		{"a controller reads snapshots", "pkg/feedback/policy/tracker.go", netloom + "pkg/pipeline", ""},
+		{"a controller knows no backend by name", "pkg/feedback/policy/loops.go", netloom + "backends/ovn", notAllowed},
+		{"a controller reads no source", "pkg/feedback/policy/tracker.go", netloom + "pkg/inputs/source", notAllowed},
+		{"the page knows no backend by name", "pkg/serve/web/live/rows.go", netloom + "backends/builtin", notAllowed},
+		{"the page shows what loops do", "pkg/serve/web/live/notes.go", netloom + "pkg/reconcile", ""},
+		{"serving knows no daemon", "pkg/serve/handler.go", netloom + "pkg/daemon", "only cmd imports the daemon"},
+		{"serving knows no controllers", "pkg/serve/handler.go", netloom + "pkg/feedback/policy", notAllowed},
+		{"coverage is of any backend", "pkg/feedback/target/coverage.go", netloom + "backends/ovn", notAllowed},
+		{"controllers share no translator", "pkg/feedback/events.go", netloom + "translator", notAllowed},
 		{"the daemon knows everything", "pkg/daemon/daemon.go", netloom + "pkg/reconcile", ""},
 		{"the daemon is made of no tests", "pkg/daemon/daemon.go", netloom + "test/oracle", "only tests import"},
-		{"settings belong to no package", "pkg/setting/value.go", netloom + "pkg/config", notAllowed},
+		{"settings belong to no package", "pkg/config/setting/value.go", netloom + "pkg/config", notAllowed},
 		{"settings know no backend", "pkg/config/settings.go", netloom + "backends/ovn", notAllowed},
-		{"a backend has settings of its own", "backends/ovn/settings.go", netloom + "pkg/setting", ""},
+		{"a backend has settings of its own", "backends/ovn/settings.go", netloom + "pkg/config/setting", ""},
 		{"the command starts the daemon", "cmd/netloom/run.go", netloom + "pkg/daemon", ""},
-		{"no other package does", "pkg/metrics/metrics.go", netloom + "pkg/daemon", "only cmd imports the daemon"},
+		{"no other package does", "pkg/feedback/metrics/metrics.go", netloom + "pkg/daemon", "only cmd imports the daemon"},
 		{"not even a test", "test/bench/bench_test.go", netloom + "pkg/daemon/demo", "only cmd imports the daemon"},
 		{"but the daemon's own", "pkg/daemon/daemon_test.go", netloom + "pkg/daemon", ""},
 		{"no package imports a command", "test/bench/rig.go", netloom + "cmd/netloom", "nothing imports a command"},

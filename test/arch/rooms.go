@@ -72,178 +72,181 @@ var rooms = []room{
 	{dir: "backends", may: []string{"pkg/intent", "pkg/object", "github.com/hashicorp/go-immutable-radix/v2"}},
 	{dir: "backends/backendtest", may: []string{"backends", "pkg/intent", "pkg/object", "test/await", "test/seeds", testify}},
 	{dir: "backends/builtin", may: []string{
-		"backends/...", "pkg/intent", "pkg/ovsdb", "pkg/ovsdb/schema", "pkg/openwrt", "pkg/setting", "pkg/tungsten", logrus,
+		"backends/...", "pkg/intent", "pkg/ovsdb", "pkg/ovsdb/schema", "pkg/openwrt", "pkg/config/setting", "pkg/tungsten", logrus,
 	}},
 	{dir: "backends/memory", may: []string{"backends", "pkg/intent", "pkg/object"}},
 	{dir: "backends/memory/memorytest", may: []string{"backends", "backends/backendtest", "backends/memory", "pkg/intent"}},
 	{dir: "backends/ovn", may: []string{
-		"backends", "backends/ovn/internal/...", "pkg/intent", "pkg/object", "pkg/ovsdb", "pkg/setting", libovsdb, logrus,
+		"backends", "backends/ovn/internal/...", "pkg/intent", "pkg/object", "pkg/ovsdb", "pkg/config/setting", libovsdb, logrus,
 		"github.com/hashicorp/go-immutable-radix/v2",
 	}},
 	{dir: "backends/ovn/internal/lb", pure: true, may: []string{"backends", "backends/ovn/internal/nb", "pkg/intent", "pkg/ovsdb"}},
 	{dir: "backends/ovn/internal/nb", pure: true, may: []string{"backends", "pkg/intent", "pkg/ovsdb", libovsdb, uuid}},
 	{dir: "backends/ovn/ovntest", may: []string{
-		"backends", "backends/backendtest", "backends/ovn", "pkg/intent", "pkg/object", "pkg/ovsdb/...", "test/await", libovsdb, uuid, testify,
+		"backends", "backends/backendtest", "backends/ovn", "pkg/intent", "pkg/object", "pkg/ovsdb/...", "pkg/simulator/ovn", "test/await", libovsdb, uuid, testify,
 	}},
 	{dir: "backends/openwrt", may: []string{"backends", "pkg/intent", "pkg/object", "pkg/openwrt", logrus}},
-	{dir: "backends/tungsten", may: []string{"backends", "pkg/intent", "pkg/object", "pkg/setting", "pkg/tungsten", uuid}},
+	{dir: "backends/tungsten", may: []string{"backends", "pkg/intent", "pkg/object", "pkg/config/setting", "pkg/tungsten", uuid}},
 	{dir: "backends/tungsten/tungstentest", may: []string{
-		"backends", "backends/backendtest", "backends/tungsten", "pkg/intent", "pkg/object", "pkg/tungsten/...", uuid, testify,
+		"backends", "backends/backendtest", "backends/tungsten", "pkg/intent", "pkg/object", "pkg/simulator/tungsten", "pkg/simulator/vrouter",
+		"pkg/tungsten", uuid, testify,
 	}},
 
 	{dir: "pkg/cause"},
 	{dir: "pkg/ovsdb/...", may: []string{"pkg/cause", "pkg/ovsdb/...", libovsdb, uuid, logrus}},
 	{dir: "pkg/httpcall"},
 	{dir: "pkg/openwrt", may: []string{"pkg/httpcall", logrus}},
-	{dir: "pkg/openwrt/simulator"},
-	{dir: "pkg/tungsten/...", may: []string{"pkg/httpcall", "pkg/tungsten/...", uuid, logrus}},
+	{dir: "pkg/tungsten", may: []string{"pkg/httpcall", uuid, logrus}},
+	{dir: "pkg/simulator/ovn", may: []string{"pkg/cause", "pkg/ovsdb/...", libovsdb, uuid, logrus}},
+	{dir: "pkg/simulator/openwrt"},
+	{dir: "pkg/simulator/tungsten", may: []string{uuid}},
+	{dir: "pkg/simulator/vrouter", may: []string{"pkg/tungsten"}},
 
 	{dir: "pkg/apis/...", may: []string{"pkg/apis/...", "k8s.io/api/...", "k8s.io/apimachinery/..."}},
-	{dir: "pkg/source", may: []string{
+	{dir: "pkg/inputs/source", may: []string{
 		"pkg/apis/...", "pkg/object", "pkg/version", "k8s.io/api/...", "k8s.io/apimachinery/...", policyAPI, servicesAPI,
 	}},
-	{dir: "pkg/source/confirm", may: []string{"pkg/cause", "pkg/source", "k8s.io/apimachinery/...", "k8s.io/client-go/tools/cache", logrus}},
-	{dir: "pkg/source/kube", may: []string{
-		"pkg/apis/...", "pkg/cause", "pkg/object", "pkg/source", "pkg/source/confirm", "k8s.io/api/...", "k8s.io/apimachinery/...", "k8s.io/client-go/...",
+	{dir: "pkg/inputs/confirm", may: []string{"pkg/cause", "pkg/inputs/source", "k8s.io/apimachinery/...", "k8s.io/client-go/tools/cache", logrus}},
+	{dir: "pkg/inputs/kube", may: []string{
+		"pkg/apis/...", "pkg/cause", "pkg/object", "pkg/inputs/source", "pkg/inputs/confirm", "k8s.io/api/...", "k8s.io/apimachinery/...", "k8s.io/client-go/...",
 		"github.com/go-logr/logr", logrus,
 	}},
-	{dir: "pkg/source/sourcetest", may: []string{"pkg/source", "test/await", "k8s.io/api/...", "k8s.io/apimachinery/...", testify}},
-	{dir: "pkg/manifest", may: []string{
-		"pkg/apis/...", "pkg/crdschema", "pkg/manifest/workload", "pkg/object", "pkg/source", "pkg/spelling", "deploy/crds", "k8s.io/api/...", "k8s.io/apimachinery/...", policyAPI,
+	{dir: "pkg/inputs/source/sourcetest", may: []string{"pkg/inputs/source", "test/await", "k8s.io/api/...", "k8s.io/apimachinery/...", testify}},
+	{dir: "pkg/inputs/manifest", may: []string{
+		"pkg/apis/...", "pkg/apis/crdschema", "pkg/inputs/manifest/workload", "pkg/object", "pkg/inputs/source", "pkg/object/spelling", "deploy/crds", "k8s.io/api/...", "k8s.io/apimachinery/...", policyAPI,
 		"k8s.io/client-go/kubernetes/scheme", "sigs.k8s.io/json", "sigs.k8s.io/mcs-api/config/crd", yaml, "go.yaml.in/yaml/v3", "github.com/fsnotify/fsnotify", "golang.org/x/sys/unix", logrus,
 	}},
-	{dir: "pkg/manifest/workload", may: []string{"pkg/object", "k8s.io/api/...", "k8s.io/apimachinery/..."}},
-	{dir: "pkg/manifest/kustomization", may: []string{"sigs.k8s.io/kustomize/api/...", "sigs.k8s.io/kustomize/kyaml/filesys", yaml}},
-	{dir: "pkg/crdschema", may: []string{
+	{dir: "pkg/inputs/manifest/workload", may: []string{"pkg/object", "k8s.io/api/...", "k8s.io/apimachinery/..."}},
+	{dir: "pkg/inputs/manifest/kustomization", may: []string{"sigs.k8s.io/kustomize/api/...", "sigs.k8s.io/kustomize/kyaml/filesys", yaml}},
+	{dir: "pkg/apis/crdschema", may: []string{
 		"k8s.io/apiextensions-apiserver/pkg/...", "k8s.io/apimachinery/...", "k8s.io/apiserver/pkg/apis/cel", yaml,
 	}},
 	{dir: "deploy/crds"},
-	{dir: "pkg/spelling", pure: true},
-	{dir: "pkg/precedence", pure: true, may: []string{"pkg/intent", "pkg/object", "pkg/reach"}},
-	{dir: "pkg/lint", pure: true, may: []string{
-		"backends", "labelcache", "pkg/intent", "pkg/object", "pkg/precedence", "pkg/spelling", "translator", "k8s.io/api/...", "k8s.io/apimachinery/...",
+	{dir: "pkg/object/spelling", pure: true},
+	{dir: "pkg/answers/precedence", pure: true, may: []string{"pkg/intent", "pkg/object", "pkg/answers/reach"}},
+	{dir: "pkg/answers/lint", pure: true, may: []string{
+		"backends", "labelcache", "pkg/intent", "pkg/object", "pkg/answers/precedence", "pkg/object/spelling", "translator", "k8s.io/api/...", "k8s.io/apimachinery/...",
 		policyAPI,
 	}},
-	{dir: "pkg/audit", pure: true, may: []string{"labelcache", "pkg/intent", "pkg/lint", "pkg/object", "pkg/reach"}},
-	{dir: "pkg/reach", pure: true, may: []string{"pkg/intent", "pkg/object"}},
+	{dir: "pkg/answers/audit", pure: true, may: []string{"labelcache", "pkg/intent", "pkg/answers/lint", "pkg/object", "pkg/answers/reach"}},
+	{dir: "pkg/answers/reach", pure: true, may: []string{"pkg/intent", "pkg/object"}},
 	{dir: "pkg/reconcile", may: []string{"backends", "pkg/intent", "pkg/object", "golang.org/x/time/rate", logrus}},
-	{dir: "pkg/retention", may: []string{"backends", "pkg/object", "pkg/source", "k8s.io/api/core/v1", "k8s.io/apimachinery/pkg/runtime"}},
-	{dir: "pkg/peers/upstreams", may: []string{
-		"pkg/apis/proxy/v1alpha1", "pkg/gateway/registry", "pkg/gateway/upstream", "pkg/object", "pkg/peers", "pkg/source", "pkg/source/kube",
+	{dir: "pkg/inputs/retention", may: []string{"backends", "pkg/object", "pkg/inputs/source", "k8s.io/api/core/v1", "k8s.io/apimachinery/pkg/runtime"}},
+	{dir: "pkg/inputs/clusters/upstreams", may: []string{
+		"pkg/apis/proxy/v1alpha1", "pkg/gateway/registry", "pkg/gateway/upstream", "pkg/object", "pkg/inputs/clusters", "pkg/inputs/source", "pkg/inputs/kube",
 		"k8s.io/apimachinery/...", "k8s.io/client-go/dynamic", "k8s.io/client-go/kubernetes", logrus,
 	}},
-	{dir: "pkg/peers", may: []string{"pkg/object", "pkg/source", "translator", "golang.org/x/sync/errgroup", logrus}},
+	{dir: "pkg/inputs/clusters", may: []string{"pkg/object", "pkg/inputs/source", "translator", "golang.org/x/sync/errgroup", logrus}},
 	{dir: "pkg/pipeline", may: []string{
-		"labelcache", "pkg/intent", "pkg/manifest", "pkg/object", "pkg/retention", "pkg/source", "translator", "translator/field", "k8s.io/apimachinery/pkg/api/meta", logrus,
+		"labelcache", "pkg/intent", "pkg/inputs/manifest", "pkg/object", "pkg/inputs/retention", "pkg/inputs/source", "translator", "translator/field", "k8s.io/apimachinery/pkg/api/meta", logrus,
 	}},
 	{dir: "pkg/pipeline/pipelinetest", may: []string{
-		"pkg/intent", "pkg/object", "pkg/source", "k8s.io/api/...", "k8s.io/apimachinery/...", policyAPI, logrus,
+		"pkg/intent", "pkg/object", "pkg/inputs/source", "k8s.io/api/...", "k8s.io/apimachinery/...", policyAPI, logrus,
 	}},
-	{dir: "pkg/metrics", may: []string{
+	{dir: "pkg/feedback/metrics", may: []string{
 		"backends", "pkg/intent", "pkg/object", "pkg/reconcile", "pkg/version", "github.com/prometheus/client_golang/...",
 	}},
-	{dir: "pkg/setting"},
+	{dir: "pkg/config/setting"},
 	{
-		dir: "pkg/config", may: []string{"pkg/intent", "pkg/setting", "github.com/spf13/pflag", logrus, yaml},
+		dir: "pkg/config", may: []string{"pkg/intent", "pkg/config/setting", "github.com/spf13/pflag", logrus, yaml},
 		tests: []string{"backends/builtin", testify},
 	},
-	{dir: "pkg/status", pure: true, may: []string{
+	{dir: "pkg/feedback/sdwan/status", pure: true, may: []string{
 		"backends", "pkg/apis/...", "pkg/intent", "pkg/object", "k8s.io/apimachinery/...",
 	}},
-	{dir: "pkg/report", pure: true, may: []string{
+	{dir: "pkg/feedback/policy/report", pure: true, may: []string{
 		"backends", "pkg/apis/...", "pkg/intent", "pkg/object", "k8s.io/apimachinery/...",
 	}},
-	{dir: "pkg/listener", may: []string{logrus}},
-	{dir: "pkg/serving", may: []string{
-		"backends", "pkg/httpauth", "pkg/httpbody", "pkg/intent", "pkg/listener", "pkg/object", "pkg/pipeline", "pkg/query", "pkg/retention",
-		"pkg/webhook/certs", "k8s.io/client-go/kubernetes", "k8s.io/client-go/rest", logrus,
+	{dir: "pkg/serve/listener", may: []string{logrus}},
+	{dir: "pkg/serve", may: []string{
+		"backends", "pkg/serve/auth", "pkg/serve/httpbody", "pkg/intent", "pkg/serve/listener", "pkg/object", "pkg/pipeline", "pkg/answers/query", "pkg/inputs/retention",
+		"pkg/serve/webhook/certs", "k8s.io/client-go/kubernetes", "k8s.io/client-go/rest", logrus,
 	}},
-	{dir: "pkg/webui/live", may: []string{
-		"backends", "pkg/acllog", "pkg/intent", "pkg/object", "pkg/observe", "pkg/pipeline", "pkg/query", "pkg/reconcile", "pkg/webui",
+	{dir: "pkg/serve/web/live", may: []string{
+		"backends", "pkg/inputs/acllog", "pkg/intent", "pkg/object", "pkg/answers/flows", "pkg/pipeline", "pkg/answers/query", "pkg/reconcile", "pkg/serve/web",
 		"translator", "k8s.io/api/...", "k8s.io/apimachinery/pkg/runtime", policyAPI, logrus,
 	}},
-	{dir: "pkg/coverage", may: []string{"backends", "pkg/intent", "pkg/metrics", "pkg/reconcile", logrus}},
-	{dir: "pkg/controller/policy", may: []string{
-		"backends", "pkg/apis/...", "pkg/cause", "pkg/controller", "pkg/intent", "pkg/metrics", "pkg/object", "pkg/pipeline",
-		"pkg/reconcile", "pkg/report", "pkg/retention", "translator", "k8s.io/api/...", "k8s.io/apimachinery/...",
+	{dir: "pkg/feedback/target", may: []string{"backends", "pkg/intent", "pkg/feedback/metrics", "pkg/reconcile", logrus}},
+	{dir: "pkg/feedback/policy", may: []string{
+		"backends", "pkg/apis/...", "pkg/cause", "pkg/feedback", "pkg/intent", "pkg/feedback/metrics", "pkg/object", "pkg/pipeline",
+		"pkg/reconcile", "pkg/feedback/policy/report", "pkg/inputs/retention", "translator", "k8s.io/api/...", "k8s.io/apimachinery/...",
 		"k8s.io/client-go/...", "github.com/go-logr/logr", "golang.org/x/sync/errgroup", logrus,
 	}},
-	{dir: "pkg/controller", may: []string{
+	{dir: "pkg/feedback", may: []string{
 		"pkg/apis/...", "k8s.io/api/core/v1", "k8s.io/apimachinery/...", "k8s.io/client-go/...",
 	}},
-	{dir: "pkg/verify", pure: true, may: []string{
-		"labelcache", "pkg/apis/...", "pkg/intent", "pkg/object", "pkg/ovsdb/nbtrace", "pkg/query", "pkg/reach",
+	{dir: "pkg/answers/verify", pure: true, may: []string{
+		"labelcache", "pkg/apis/...", "pkg/intent", "pkg/object", "pkg/ovsdb/nbtrace", "pkg/answers/query", "pkg/answers/reach",
 	}},
-	{dir: "pkg/sentinel", may: []string{"pkg/verify", "github.com/prometheus/client_golang/...", logrus}},
-	{dir: "pkg/query", pure: true, may: []string{
-		"labelcache", "pkg/apis/...", "pkg/intent", "pkg/object", "pkg/precedence", "pkg/reach", "pkg/spelling", "k8s.io/api/...",
+	{dir: "pkg/answers/query", pure: true, may: []string{
+		"labelcache", "pkg/apis/...", "pkg/intent", "pkg/object", "pkg/answers/precedence", "pkg/answers/reach", "pkg/object/spelling", "k8s.io/api/...",
 		"k8s.io/apimachinery/...", "sigs.k8s.io/json", policyAPI, yaml,
 	}},
-	{dir: "pkg/acllog"},
-	{dir: "pkg/acllog/acllogtest", may: []string{"pkg/acllog"}},
-	{dir: "pkg/observe", may: []string{"pkg/acllog", "pkg/intent", "pkg/query"}},
-	{dir: "pkg/suggest", pure: true, may: []string{
-		"labelcache", "pkg/intent", "pkg/object", "pkg/query", "pkg/reach", "k8s.io/api/...", "k8s.io/apimachinery/...", yaml,
+	{dir: "pkg/inputs/acllog"},
+	{dir: "pkg/inputs/acllog/acllogtest", may: []string{"pkg/inputs/acllog"}},
+	{dir: "pkg/answers/flows", may: []string{"pkg/inputs/acllog", "pkg/intent", "pkg/answers/query"}},
+	{dir: "pkg/answers/suggest", pure: true, may: []string{
+		"labelcache", "pkg/intent", "pkg/object", "pkg/answers/query", "pkg/answers/reach", "k8s.io/api/...", "k8s.io/apimachinery/...", yaml,
 	}},
-	{dir: "pkg/draft", may: []string{
-		"pkg/intent", "pkg/manifest", "pkg/object", "pkg/query", "translator", "k8s.io/api/...", "k8s.io/apimachinery/...", policyAPI, logrus,
+	{dir: "pkg/serve/web/draft", may: []string{
+		"pkg/intent", "pkg/inputs/manifest", "pkg/object", "pkg/answers/query", "translator", "k8s.io/api/...", "k8s.io/apimachinery/...", policyAPI, logrus,
 	}},
-	{dir: "pkg/webui", may: []string{
-		"labelcache", "pkg/draft", "pkg/httpbody", "pkg/intent", "pkg/object", "pkg/observe", "pkg/query", "pkg/reach", "pkg/suggest",
+	{dir: "pkg/serve/web", may: []string{
+		"labelcache", "pkg/serve/web/draft", "pkg/serve/httpbody", "pkg/intent", "pkg/object", "pkg/answers/flows", "pkg/answers/query", "pkg/answers/reach", "pkg/answers/suggest",
 		"translator", "k8s.io/api/...", "k8s.io/apimachinery/...", yaml,
 	}},
-	{dir: "pkg/webhook", may: []string{
-		"pkg/apis/...", "pkg/lint", "pkg/listener", "pkg/object", "pkg/source", "pkg/webhook/...", "k8s.io/api/...",
+	{dir: "pkg/serve/webhook", may: []string{
+		"pkg/apis/...", "pkg/answers/lint", "pkg/serve/listener", "pkg/object", "pkg/inputs/source", "pkg/serve/webhook/...", "k8s.io/api/...",
 		"k8s.io/apimachinery/...", "github.com/prometheus/client_golang/...", logrus,
 	}},
-	{dir: "pkg/webhook/advice", pure: true, may: []string{
-		"pkg/lint", "pkg/object", "k8s.io/api/...", "k8s.io/apimachinery/...", policyAPI,
+	{dir: "pkg/serve/webhook/advice", pure: true, may: []string{
+		"pkg/answers/lint", "pkg/object", "k8s.io/api/...", "k8s.io/apimachinery/...", policyAPI,
 	}},
-	{dir: "pkg/webhook/bucket", pure: true, may: []string{"pkg/apis/...", "k8s.io/api/..."}},
-	{dir: "pkg/webhook/certs", may: []string{"k8s.io/api/...", "k8s.io/apimachinery/...", "k8s.io/client-go/kubernetes", logrus}},
-	{dir: "pkg/webhook/consistency", pure: true, may: []string{"pkg/apis/...", "pkg/object", "k8s.io/apimachinery/..."}},
-	{dir: "pkg/controller/sdwan", may: []string{
-		"backends", "pkg/apis/...", "pkg/cause", "pkg/controller", "pkg/intent", "pkg/metrics", "pkg/object", "pkg/openwrt",
-		"pkg/pipeline", "pkg/reconcile", "pkg/retention", "pkg/source", "pkg/status", "translator",
+	{dir: "pkg/serve/webhook/bucket", pure: true, may: []string{"pkg/apis/...", "k8s.io/api/..."}},
+	{dir: "pkg/serve/webhook/certs", may: []string{"k8s.io/api/...", "k8s.io/apimachinery/...", "k8s.io/client-go/kubernetes", logrus}},
+	{dir: "pkg/serve/webhook/consistency", pure: true, may: []string{"pkg/apis/...", "pkg/object", "k8s.io/apimachinery/..."}},
+	{dir: "pkg/feedback/sdwan", may: []string{
+		"backends", "pkg/apis/...", "pkg/cause", "pkg/feedback", "pkg/intent", "pkg/feedback/metrics", "pkg/object", "pkg/openwrt",
+		"pkg/pipeline", "pkg/reconcile", "pkg/inputs/retention", "pkg/inputs/source", "pkg/feedback/sdwan/status", "translator",
 		"k8s.io/api/core/v1", "k8s.io/apimachinery/...", "k8s.io/client-go/...", "golang.org/x/sync/errgroup", logrus,
 	}},
-	{dir: "pkg/controller/sdwan/sdwantest", may: []string{
-		"pkg/apis/...", "pkg/controller/sdwan", "pkg/object", "pkg/openwrt/simulator", "pkg/pipeline/pipelinetest", "pkg/status",
+	{dir: "pkg/feedback/sdwan/sdwantest", may: []string{
+		"pkg/apis/...", "pkg/feedback/sdwan", "pkg/object", "pkg/simulator/openwrt", "pkg/pipeline/pipelinetest", "pkg/feedback/sdwan/status",
 		"k8s.io/api/core/v1", "k8s.io/apimachinery/...", "k8s.io/client-go/...", testify, logrus,
 	}},
-	{dir: "pkg/resolver", may: []string{"translator", logrus}},
+	{dir: "pkg/inputs/resolver", may: []string{"translator", logrus}},
 	{dir: "pkg/election", may: []string{
-		"backends", "pkg/metrics", "pkg/reconcile", "k8s.io/api/...", "k8s.io/apimachinery/...", "k8s.io/client-go/...",
+		"backends", "pkg/feedback/metrics", "pkg/reconcile", "k8s.io/api/...", "k8s.io/apimachinery/...", "k8s.io/client-go/...",
 		"github.com/go-logr/logr", logrus, uuid,
 	}},
 	{dir: "pkg/election/electiontest", may: []string{
 		"pkg/election", "k8s.io/api/coordination/v1", "k8s.io/apimachinery/...", "k8s.io/client-go/kubernetes/...", testify,
 	}},
-	{dir: "pkg/httpauth", may: []string{"k8s.io/api/...", "k8s.io/apimachinery/...", "k8s.io/client-go/kubernetes", logrus}},
-	{dir: "pkg/httpbody"},
-	{dir: "pkg/pages", may: []string{"golang.org/x/sys/unix"}},
+	{dir: "pkg/serve/auth", may: []string{"k8s.io/api/...", "k8s.io/apimachinery/...", "k8s.io/client-go/kubernetes", logrus}},
+	{dir: "pkg/serve/httpbody"},
+	{dir: "pkg/daemon/pages", may: []string{"golang.org/x/sys/unix"}},
 	{dir: "pkg/offline", may: []string{
-		"backends", "backends/builtin", "pkg/apis/...", "pkg/intent", "pkg/lint", "pkg/manifest/...", "pkg/object", "pkg/ovsdb", "pkg/ovsdb/nbtrace", "pkg/pipeline", "pkg/query",
-		"pkg/reconcile", "pkg/retention", "pkg/source", "pkg/source/kube", "pkg/status", "translator", "translator/field", "k8s.io/api/...",
+		"backends", "backends/builtin", "pkg/apis/...", "pkg/intent", "pkg/answers/lint", "pkg/inputs/manifest/...", "pkg/object", "pkg/ovsdb", "pkg/ovsdb/nbtrace", "pkg/pipeline", "pkg/answers/query",
+		"pkg/reconcile", "pkg/inputs/retention", "pkg/inputs/source", "pkg/inputs/kube", "pkg/feedback/sdwan/status", "translator", "translator/field", "k8s.io/api/...",
 		"k8s.io/apimachinery/...",
 		"k8s.io/client-go/...", logrus,
 	}},
 	{dir: "pkg/version"},
 	{dir: "pkg/gateway/dispatch", pure: true, may: []string{"pkg/apis/proxy/v1alpha1"}},
 	{dir: "pkg/gateway", may: []string{
-		"pkg/apis/proxy/v1alpha1", "pkg/gateway/...", "pkg/listener", "k8s.io/apimachinery/...", "k8s.io/apiserver/pkg/authentication/...",
+		"pkg/apis/proxy/v1alpha1", "pkg/gateway/...", "pkg/serve/listener", "k8s.io/apimachinery/...", "k8s.io/apiserver/pkg/authentication/...",
 		"k8s.io/apiserver/pkg/authorization/authorizer", "k8s.io/apiserver/pkg/endpoints/request", "k8s.io/client-go/kubernetes", "k8s.io/client-go/rest",
 		"golang.org/x/net/http/httpguts", "github.com/prometheus/client_golang/...", logrus, uuid,
 	}},
 	{dir: "pkg/gateway/definition", may: []string{
-		"deploy/crds", "pkg/apis/proxy/v1alpha1", "pkg/crdschema", "pkg/gateway/upstream", "k8s.io/apimachinery/...", "sigs.k8s.io/json", yaml,
+		"deploy/crds", "pkg/apis/proxy/v1alpha1", "pkg/apis/crdschema", "pkg/gateway/upstream", "k8s.io/apimachinery/...", "sigs.k8s.io/json", yaml,
 	}},
 	{dir: "pkg/gateway/identity", may: []string{
 		"k8s.io/api/...", "k8s.io/apimachinery/...", "k8s.io/apiserver/pkg/authentication/...", "k8s.io/apiserver/pkg/authorization/authorizer",
 		"k8s.io/client-go/kubernetes", "golang.org/x/net/http/httpguts", "golang.org/x/sync/semaphore", "golang.org/x/sync/singleflight", "golang.org/x/time/rate",
 	}},
 	{dir: "pkg/gateway/registry", may: []string{
-		"pkg/apis/proxy/v1alpha1", "pkg/cause", "pkg/gateway/definition", "pkg/manifest", "pkg/source", "pkg/source/confirm",
+		"pkg/apis/proxy/v1alpha1", "pkg/cause", "pkg/gateway/definition", "pkg/inputs/manifest", "pkg/inputs/source", "pkg/inputs/confirm",
 		"k8s.io/apimachinery/...", "k8s.io/client-go/...", logrus,
 	}},
 	{dir: "pkg/gateway/flow", may: []string{"pkg/apis/proxy/v1alpha1", "golang.org/x/time/rate"}},
@@ -279,10 +282,10 @@ var doors = []door{
 		to: "pkg/daemon/...", from: []string{"cmd/...", "pkg/daemon/...", "test/cnf"},
 		because: "only cmd imports the daemon, and what tests all of it",
 	},
-	{to: "test/...", from: []string{"backends/backendtest", "backends/ovn/ovntest", "pkg/source/sourcetest", "test/..."}, tests: true, because: "only tests import what is under test/"},
-	{to: "pkg/controller/sdwan/sdwantest", tests: true, because: "only tests import the site with CNFs"},
+	{to: "test/...", from: []string{"backends/backendtest", "backends/ovn/ovntest", "pkg/inputs/source/sourcetest", "test/..."}, tests: true, because: "only tests import what is under test/"},
+	{to: "pkg/feedback/sdwan/sdwantest", tests: true, because: "only tests import the site with CNFs"},
 	{
-		to: "pkg/pipeline/pipelinetest", from: []string{"pkg/controller/sdwan/sdwantest"}, tests: true,
+		to: "pkg/pipeline/pipelinetest", from: []string{"pkg/feedback/sdwan/sdwantest"}, tests: true,
 		because: "only tests import the source of tests",
 	},
 	{
@@ -306,9 +309,8 @@ var pureFiles = []string{"diff.go", "match.go", "names.go", "render.go"}
 
 // starters are the rooms that may start goroutines: code that starts one waits for it.
 var starters = []string{
-	"cmd/...", "pkg/daemon/...", "pkg/election", "pkg/gateway/...", "pkg/offline", "pkg/serving", "pkg/reconcile", "pkg/source/confirm", "pkg/source/kube", "pkg/webhook", "pkg/ovsdb/...", "pkg/openwrt/...",
-	"pkg/tungsten/...",
-	"test/...",
+	"cmd/...", "pkg/daemon/...", "pkg/election", "pkg/gateway/...", "pkg/inputs/confirm", "pkg/inputs/kube", "pkg/offline", "pkg/openwrt", "pkg/ovsdb/...",
+	"pkg/reconcile", "pkg/serve", "pkg/serve/webhook", "pkg/simulator/...", "pkg/tungsten", "test/...",
 }
 
 // emptyNames are names of packages without meaning.

@@ -15,8 +15,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
-	"github.com/netloom/netloom/pkg/peers"
-	"github.com/netloom/netloom/pkg/source/kube"
+	"github.com/netloom/netloom/pkg/inputs/clusters"
+	"github.com/netloom/netloom/pkg/inputs/kube"
 	"github.com/netloom/netloom/test/bench/footprint"
 	"github.com/netloom/netloom/test/oracle"
 	"github.com/netloom/netloom/test/policygen"
@@ -131,19 +131,19 @@ func BenchmarkForeignPods(b *testing.B) {
 }
 
 // joinAll runs a set of the clusters with these API servers, until stop is called.
-func joinAll(b *testing.B, urls []string) (set *peers.Set, stop func()) {
+func joinAll(b *testing.B, urls []string) (set *clusters.Set, stop func()) {
 	b.Helper()
 	quiet := logrus.New()
 	quiet.SetOutput(io.Discard)
-	var clusters []peers.Cluster
+	var all []clusters.Cluster
 	for i, url := range urls {
 		client, err := kubernetes.NewForConfig(&rest.Config{Host: url, QPS: -1})
 		require.NoError(b, err)
-		clusters = append(clusters, peers.Cluster{
-			Name: fmt.Sprint("peer-", i), Source: kube.New(client, kube.Options{Options: peers.Reads()}, quiet),
+		all = append(all, clusters.Cluster{
+			Name: fmt.Sprint("peer-", i), Source: kube.New(client, kube.Options{Options: clusters.Reads()}, quiet),
 		})
 	}
-	set = peers.New(clusters, time.Hour, quiet)
+	set = clusters.New(all, time.Hour, quiet)
 	ctx, cancel := context.WithCancel(b.Context())
 	done := make(chan error, 1)
 	go func() { done <- set.Run(ctx) }()

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/netloom/netloom/backends/ovn"
-	"github.com/netloom/netloom/pkg/ovsdb/inmem"
 	"github.com/netloom/netloom/pkg/ovsdb/schema"
+	simulator "github.com/netloom/netloom/pkg/simulator/ovn"
 	"github.com/netloom/netloom/test/oracle"
 	"github.com/netloom/netloom/test/policygen"
 )
@@ -46,9 +46,9 @@ func endpointCost(t *testing.T, services int) effort {
 }
 
 // serviceRig is a rig with a cluster loaded, and its database.
-func serviceRig(t *testing.T, cluster *oracle.Cluster) (*inmem.Server, *rig) {
+func serviceRig(t *testing.T, cluster *oracle.Cluster) (*simulator.Server, *rig) {
 	t.Helper()
-	server, err := inmem.NewServer(schema.NB2303())
+	server, err := simulator.NewServer(schema.NB2303())
 	require.NoError(t, err)
 	require.NoError(t, server.Start("unix:"+t.TempDir()+"/nb.sock"))
 	t.Cleanup(server.Close)
@@ -60,7 +60,7 @@ func serviceRig(t *testing.T, cluster *oracle.Cluster) (*inmem.Server, *rig) {
 
 // effort writes what has changed, which is mutations alone, each of another row, and says what that cost and in which
 // tables.
-func (r *rig) effort(t *testing.T, server *inmem.Server) (e effort, touched map[string]int) {
+func (r *rig) effort(t *testing.T, server *simulator.Server) (e effort, touched map[string]int) {
 	t.Helper()
 	server.Reset()
 	plan := r.sync(t)

@@ -12,11 +12,11 @@ import (
 
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/backends/ovn"
+	"github.com/netloom/netloom/pkg/feedback/metrics"
 	"github.com/netloom/netloom/pkg/intent"
-	"github.com/netloom/netloom/pkg/metrics"
-	"github.com/netloom/netloom/pkg/ovsdb/inmem"
 	"github.com/netloom/netloom/pkg/ovsdb/schema"
 	"github.com/netloom/netloom/pkg/reconcile"
+	simulator "github.com/netloom/netloom/pkg/simulator/ovn"
 	"github.com/netloom/netloom/test/await"
 	"github.com/netloom/netloom/test/oracle"
 	"github.com/netloom/netloom/test/policygen"
@@ -42,7 +42,7 @@ func (h held) Apply(ctx context.Context, p *backends.Plan) error {
 // TestStormCausesNoReadBack relabels namespaces and pods thousands of times while the target is busy with one write, far more than
 // a snapshot remembers. The next plan must be made from what differs.
 func TestStormCausesNoReadBack(t *testing.T) {
-	server, err := inmem.NewServer(schema.NB2303())
+	server, err := simulator.NewServer(schema.NB2303())
 	require.NoError(t, err)
 	require.NoError(t, server.Start("unix:"+t.TempDir()+"/nb.sock"))
 	t.Cleanup(server.Close)

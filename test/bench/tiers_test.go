@@ -10,8 +10,8 @@ import (
 	"sigs.k8s.io/network-policy-api/apis/v1alpha2"
 
 	"github.com/netloom/netloom/backends"
-	"github.com/netloom/netloom/pkg/ovsdb/inmem"
 	"github.com/netloom/netloom/pkg/ovsdb/schema"
+	simulator "github.com/netloom/netloom/pkg/simulator/ovn"
 	"github.com/netloom/netloom/test/policygen"
 )
 
@@ -65,7 +65,7 @@ func TestTieredCluster(t *testing.T) {
 		schema []byte
 	}{{"tiers", schema.NB2503()}, {"lowered", schema.NB2303()}} {
 		t.Run(form.name, func(t *testing.T) {
-			server, err := inmem.NewServer(form.schema)
+			server, err := simulator.NewServer(form.schema)
 			require.NoError(t, err)
 			require.NoError(t, server.Start("unix:"+t.TempDir()+"/nb.sock"))
 			t.Cleanup(server.Close)

@@ -8,8 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/netloom/netloom/backends"
-	"github.com/netloom/netloom/pkg/ovsdb/inmem"
 	"github.com/netloom/netloom/pkg/ovsdb/schema"
+	simulator "github.com/netloom/netloom/pkg/simulator/ovn"
 	"github.com/netloom/netloom/test/policygen"
 )
 
@@ -18,7 +18,7 @@ func portUUID(name string) string { return uuid.NewSHA1(uuid.NameSpaceOID, []byt
 // TestWorkloadBudget limits W(1000) to the rows and transactions that it may take. The bounds are far below what other
 // controllers need for it: 683 ACLs in 729 transactions are the fewest measured elsewhere.
 func TestWorkloadBudget(t *testing.T) {
-	server, err := inmem.NewServer(schema.NB2303())
+	server, err := simulator.NewServer(schema.NB2303())
 	require.NoError(t, err)
 	require.NoError(t, server.Start("unix:"+t.TempDir()+"/nb.sock"))
 	t.Cleanup(server.Close)
@@ -48,7 +48,7 @@ func TestWorkloadBudget(t *testing.T) {
 
 // TestLargeClusterFlip flips a label among 10,000 pods and 1,000 policies: what is written must not grow with them.
 func TestLargeClusterFlip(t *testing.T) {
-	server, err := inmem.NewServer(schema.NB2303())
+	server, err := simulator.NewServer(schema.NB2303())
 	require.NoError(t, err)
 	require.NoError(t, server.Start("unix:"+t.TempDir()+"/nb.sock"))
 	t.Cleanup(server.Close)
@@ -62,7 +62,7 @@ func TestLargeClusterFlip(t *testing.T) {
 }
 
 // requireCheapFlips flips labels of a pod that is subject and peer, and back.
-func requireCheapFlips(t *testing.T, server *inmem.Server, r *rig, pod *corev1.Pod) {
+func requireCheapFlips(t *testing.T, server *simulator.Server, r *rig, pod *corev1.Pod) {
 	t.Helper()
 	for key, value := range map[string]string{"app": "a3", "tier": "db"} {
 		server.Reset()

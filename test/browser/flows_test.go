@@ -9,8 +9,8 @@ import (
 	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/require"
 
-	"github.com/netloom/netloom/pkg/acllog"
-	"github.com/netloom/netloom/pkg/acllog/acllogtest"
+	"github.com/netloom/netloom/pkg/inputs/acllog"
+	"github.com/netloom/netloom/pkg/inputs/acllog/acllogtest"
 )
 
 // logLine is what ovn-controller writes for a packet now.

@@ -18,11 +18,11 @@ import (
 
 	"github.com/netloom/netloom/backends/builtin"
 	"github.com/netloom/netloom/backends/ovn"
-	"github.com/netloom/netloom/pkg/controller/sdwan"
 	"github.com/netloom/netloom/pkg/daemon"
+	"github.com/netloom/netloom/pkg/feedback/sdwan"
+	"github.com/netloom/netloom/pkg/inputs/kube"
+	"github.com/netloom/netloom/pkg/inputs/resolver"
 	"github.com/netloom/netloom/pkg/reconcile"
-	"github.com/netloom/netloom/pkg/resolver"
-	"github.com/netloom/netloom/pkg/source/kube"
 )
 
 // Interval is how often a controller in a test reads devices back.

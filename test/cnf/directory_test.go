@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/netloom/netloom/pkg/daemon"
-	"github.com/netloom/netloom/pkg/manifest"
+	"github.com/netloom/netloom/pkg/inputs/manifest"
 )
 
 // still is a directory that does not change, and that is not watched: the clock of a bubble stands while a file is waited for.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/netloom/netloom/pkg/openwrt/simulator"
+	simulator "github.com/netloom/netloom/pkg/simulator/openwrt"
 )
 
 // TestTheExampleDoesWhatItSays applies the manifests of deploy/examples/sdwan, and sends packets through the device.

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/netloom/netloom/pkg/openwrt"
-	"github.com/netloom/netloom/pkg/openwrt/simulator"
+	simulator "github.com/netloom/netloom/pkg/simulator/openwrt"
 )
 
 // edits change one field of the spec of each kind, to what no manifest says. A CNFStatus has nothing on the device.

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/netloom/netloom/pkg/openwrt/simulator"
+	simulator "github.com/netloom/netloom/pkg/simulator/openwrt"
 )
 
 // traced sends the first packet of a connection through devices: trace NS/POD,... INTERFACE SOURCE DESTINATION PROTOCOL/PORT

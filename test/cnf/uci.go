@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/netloom/netloom/pkg/openwrt/simulator"
+	simulator "github.com/netloom/netloom/pkg/simulator/openwrt"
 )
 
 // managed are the packages that the controller writes.

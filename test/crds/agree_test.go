@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
 
-	"github.com/netloom/netloom/pkg/crdschema"
+	"github.com/netloom/netloom/pkg/apis/crdschema"
 	"github.com/netloom/netloom/test/crds"
 	"github.com/netloom/netloom/test/seeds"
 )

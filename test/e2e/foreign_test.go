@@ -89,7 +89,7 @@ type foreignPort struct {
 
 func readForeign(t *testing.T, name string) *foreign {
 	t.Helper()
-	file, err := os.Open(filepath.Join("../../pkg/verify/testdata", name+".json.gz"))
+	file, err := os.Open(filepath.Join("../../pkg/answers/verify/testdata", name+".json.gz"))
 	require.NoError(t, err)
 	defer func() { _ = file.Close() }()
 	unzipped, err := gzip.NewReader(file)

@@ -19,7 +19,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
-	"github.com/netloom/netloom/pkg/openwrt/simulator"
+	simulator "github.com/netloom/netloom/pkg/simulator/openwrt"
 	"github.com/netloom/netloom/test/await"
 	"github.com/netloom/netloom/test/e2ekube/kubelab"
 )

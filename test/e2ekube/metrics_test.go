@@ -86,7 +86,7 @@ func TestSecureMetrics(t *testing.T) {
 	}
 
 	require.NoError(t, kube.Client().RbacV1().ClusterRoleBindings().Delete(t.Context(), "prometheus-netloom", metav1.DeleteOptions{}))
-	w.awaitAnswer(http.StatusForbidden) // of another token: that answers expire is shown in pkg/httpauth
+	w.awaitAnswer(http.StatusForbidden) // of another token: that answers expire is shown in pkg/serve/auth
 	for _, token := range []string{prometheus, other} {
 		require.NotContains(t, p.Log(), token[:40], "no token is logged")
 	}

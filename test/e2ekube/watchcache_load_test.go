@@ -23,10 +23,10 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/netloom/netloom/pkg/gateway/transport"
+	"github.com/netloom/netloom/pkg/inputs/kube"
+	"github.com/netloom/netloom/pkg/inputs/source"
+	"github.com/netloom/netloom/pkg/inputs/source/sourcetest"
 	"github.com/netloom/netloom/pkg/object"
-	"github.com/netloom/netloom/pkg/source"
-	"github.com/netloom/netloom/pkg/source/kube"
-	"github.com/netloom/netloom/pkg/source/sourcetest"
 	"github.com/netloom/netloom/test/await"
 )
 

@@ -35,7 +35,7 @@ import (
 
 	"github.com/netloom/netloom/pkg/gateway/transport"
 	"github.com/netloom/netloom/pkg/gateway/watchcache"
-	"github.com/netloom/netloom/pkg/source"
+	"github.com/netloom/netloom/pkg/inputs/source"
 	"github.com/netloom/netloom/test/await"
 	"github.com/netloom/netloom/test/e2ekube/kubelab"
 )

@@ -14,10 +14,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/netloom/netloom/backends/ovn/ovntest"
+	"github.com/netloom/netloom/pkg/inputs/clusters"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/ovsdb/schema"
-	"github.com/netloom/netloom/pkg/peers"
 	"github.com/netloom/netloom/pkg/pipeline/pipelinetest"
 	"github.com/netloom/netloom/test/oracle"
 	"github.com/netloom/netloom/test/policygen"
@@ -54,7 +54,7 @@ type member struct {
 	everywhere bool
 	own        *oracle.Cluster
 	fed        map[object.Ref]runtime.Object
-	set        *peers.Set
+	set        *clusters.Set
 	links      map[string]*link // to the other clusters of its set
 }
 
@@ -108,7 +108,7 @@ func (s *member) begin(t *testing.T) {
 	log := logrus.New()
 	log.SetLevel(logrus.ErrorLevel)
 	s.made, s.fed, s.links = translator.New(opts), nil, map[string]*link{}
-	s.set = peers.New(nil, 0, log)
+	s.set = clusters.New(nil, 0, log)
 	s.backend, s.reached = s.target.Open(t, owner), 0
 }
 
@@ -117,7 +117,7 @@ func (s *member) join(t *testing.T, name string) {
 	t.Helper()
 	l := &link{source: pipelinetest.New()}
 	s.links[name] = l
-	require.NoError(t, s.set.Join(peers.Cluster{Name: name, Source: l.source}))
+	require.NoError(t, s.set.Join(clusters.Cluster{Name: name, Source: l.source}))
 }
 
 func (w *walk) run() {

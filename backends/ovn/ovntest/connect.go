@@ -7,14 +7,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/netloom/netloom/pkg/ovsdb"
-	"github.com/netloom/netloom/pkg/ovsdb/inmem"
+	simulator "github.com/netloom/netloom/pkg/simulator/ovn"
 	"github.com/netloom/netloom/test/await"
 )
 
 // StartServer starts an in-memory server of a schema on a socket, until the test ends.
-func StartServer(t testing.TB, schema []byte) *inmem.Server {
+func StartServer(t testing.TB, schema []byte) *simulator.Server {
 	t.Helper()
-	server, err := inmem.NewServer(schema)
+	server, err := simulator.NewServer(schema)
 	require.NoError(t, err)
 	require.NoError(t, server.Start("unix:"+t.TempDir()+"/nb.sock"))
 	t.Cleanup(server.Close)

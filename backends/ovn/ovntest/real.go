@@ -12,8 +12,8 @@ import (
 
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/ovsdb"
-	"github.com/netloom/netloom/pkg/ovsdb/inmem"
 	"github.com/netloom/netloom/pkg/ovsdb/ovsdbtest"
+	simulator "github.com/netloom/netloom/pkg/simulator/ovn"
 	"github.com/netloom/netloom/test/await"
 )
 
@@ -33,11 +33,11 @@ type realServer struct {
 	*ovsdbtest.Process
 	writes int
 	failAt int
-	stage  inmem.Stage
+	stage  simulator.Stage
 }
 
 // FailAt makes the n-th transaction from now fail; zero cancels that.
-func (r *realServer) FailAt(n int, stage inmem.Stage) { r.failAt, r.stage = n, stage }
+func (r *realServer) FailAt(n int, stage simulator.Stage) { r.failAt, r.stage = n, stage }
 
 // Transactions counts the transactions so far.
 func (r *realServer) Transactions() int { return r.writes }
@@ -51,7 +51,7 @@ func (r *realServer) apply(ctx context.Context, b backends.Backend, p *backends.
 	}
 	due := r.failAt
 	r.failAt = 0
-	if r.stage == inmem.AfterCommit {
+	if r.stage == simulator.AfterCommit {
 		due++
 	}
 	part := *p

@@ -18,7 +18,7 @@ import (
 	"github.com/netloom/netloom/backends/ovn"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/ovsdb"
-	"github.com/netloom/netloom/pkg/ovsdb/inmem"
+	simulator "github.com/netloom/netloom/pkg/simulator/ovn"
 	"github.com/netloom/netloom/test/await"
 )
 
@@ -39,7 +39,7 @@ type Target struct {
 
 // server runs the database, counts the writes of backends and fails them on demand.
 type server interface {
-	FailAt(n int, stage inmem.Stage)
+	FailAt(n int, stage simulator.Stage)
 	Transactions() int
 }
 
@@ -51,8 +51,8 @@ func NewByNode(t testing.TB, schema []byte) *Target {
 	return newTarget(t, newServer(t, schema), byNode())
 }
 
-func newServer(t testing.TB, schema []byte) *inmem.Server {
-	server, err := inmem.NewServer(schema)
+func newServer(t testing.TB, schema []byte) *simulator.Server {
+	server, err := simulator.NewServer(schema)
 	require.NoError(t, err)
 	t.Cleanup(server.Close)
 	return server
@@ -72,7 +72,7 @@ func newTarget(t testing.TB, server server, networks []network) *Target {
 // connect runs a client until the test ends. A server within the process is reached without a socket.
 func (g *Target) connect(t testing.TB) *ovsdb.Client {
 	switch s := g.server.(type) {
-	case *inmem.Server:
+	case *simulator.Server:
 		return Connect(t, ovsdb.Options{Endpoints: []string{"unix:nb"}, Dial: s.Dial})
 	case *realServer:
 		return Connect(t, ovsdb.Options{Endpoints: []string{s.Addr()}})
@@ -172,10 +172,10 @@ func (g *Target) Prepare(t testing.TB, endpoints []intent.Endpoint, nodes []*int
 }
 
 // FailAt implements backendtest.Target.
-func (g *Target) FailAt(k int) { g.server.FailAt(k, inmem.BeforeCommit) }
+func (g *Target) FailAt(k int) { g.server.FailAt(k, simulator.BeforeCommit) }
 
 // LoseAt makes the k-th write transaction from now succeed and its answer and the connection be lost; 0 cancels that.
-func (g *Target) LoseAt(k int) { g.server.FailAt(k, inmem.AfterCommit) }
+func (g *Target) LoseAt(k int) { g.server.FailAt(k, simulator.AfterCommit) }
 
 // Writes implements backendtest.Target.
 func (g *Target) Writes(testing.TB) int { return g.server.Transactions() }

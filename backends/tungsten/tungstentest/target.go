@@ -20,9 +20,9 @@ import (
 	backend "github.com/netloom/netloom/backends/tungsten"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
+	simulator "github.com/netloom/netloom/pkg/simulator/tungsten"
+	"github.com/netloom/netloom/pkg/simulator/vrouter"
 	"github.com/netloom/netloom/pkg/tungsten"
-	"github.com/netloom/netloom/pkg/tungsten/simulator"
-	"github.com/netloom/netloom/pkg/tungsten/vrouter"
 )
 
 // Target is a controller with what the contract needs.

@@ -72,7 +72,7 @@ func (c *clusters) newShow(opts Options, name string, log logrus.FieldLogger) (*
 	}
 	for _, other := range clusterNames() {
 		if other != name {
-			settings.Peers.Clusters = append(settings.Peers.Clusters, daemon.Peer{Name: other, Manifests: filepath.Join(c.dir, other)})
+			settings.Others.Clusters = append(settings.Others.Clusters, daemon.Other{Name: other, Manifests: filepath.Join(c.dir, other)})
 		}
 	}
 	d, err := daemon.New(settings, log)

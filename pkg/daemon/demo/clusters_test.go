@@ -13,8 +13,8 @@ import (
 	"github.com/sirupsen/logrus"
 	"github.com/stretchr/testify/require"
 
-	"github.com/netloom/netloom/pkg/query"
-	"github.com/netloom/netloom/pkg/webui"
+	"github.com/netloom/netloom/pkg/answers/query"
+	"github.com/netloom/netloom/pkg/serve/web"
 )
 
 func TestClusters(t *testing.T) {
@@ -68,7 +68,7 @@ func ask(t *testing.T, page, from string) query.Verdict {
 	response, err := http.DefaultClient.Do(r)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, response.Body.Close()) }()
-	var why webui.Why
+	var why web.Why
 	require.NoError(t, json.NewDecoder(response.Body).Decode(&why))
 	require.Len(t, why.Answers, 1)
 	return why.Answers[0].Verdict

@@ -18,8 +18,8 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/pipeline"
 	"github.com/netloom/netloom/pkg/reconcile"
+	"github.com/netloom/netloom/pkg/simulator/vrouter"
 	api "github.com/netloom/netloom/pkg/tungsten"
-	"github.com/netloom/netloom/pkg/tungsten/vrouter"
 )
 
 // demoOwner is the owner of what the demo writes.

@@ -18,8 +18,8 @@ import (
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/examples"
 	"github.com/netloom/netloom/pkg/ovsdb"
-	"github.com/netloom/netloom/pkg/ovsdb/inmem"
 	"github.com/netloom/netloom/pkg/ovsdb/schema"
+	simulator "github.com/netloom/netloom/pkg/simulator/ovn"
 	"github.com/netloom/netloom/test/await"
 )
 
@@ -228,7 +228,7 @@ func TestADirectoryWithoutManifestsFailsOnce(t *testing.T) {
 }
 
 func TestTheFirstPlanIsShownThoughWrittenBeforeTheDemoConnected(t *testing.T) {
-	server, err := inmem.NewServer(schema.NB2303())
+	server, err := simulator.NewServer(schema.NB2303())
 	require.NoError(t, err)
 	t.Cleanup(server.Close)
 	require.NoError(t, server.Start("tcp:127.0.0.1:0"))

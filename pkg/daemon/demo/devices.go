@@ -10,10 +10,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/netloom/netloom/pkg/controller/sdwan"
 	"github.com/netloom/netloom/pkg/daemon"
+	"github.com/netloom/netloom/pkg/feedback/sdwan"
 	"github.com/netloom/netloom/pkg/intent"
-	"github.com/netloom/netloom/pkg/openwrt/simulator"
+	simulator "github.com/netloom/netloom/pkg/simulator/openwrt"
 )
 
 // devices simulates the CNFs in manifests: one device for each pod, which loses its configuration when the pod reports that

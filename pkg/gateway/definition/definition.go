@@ -18,8 +18,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/netloom/netloom/deploy/crds"
+	"github.com/netloom/netloom/pkg/apis/crdschema"
 	"github.com/netloom/netloom/pkg/apis/proxy/v1alpha1"
-	"github.com/netloom/netloom/pkg/crdschema"
 	"github.com/netloom/netloom/pkg/gateway/upstream"
 )
 

@@ -25,7 +25,7 @@ import (
 	"github.com/netloom/netloom/pkg/apis/proxy/v1alpha1"
 	"github.com/netloom/netloom/pkg/cause"
 	"github.com/netloom/netloom/pkg/gateway/definition"
-	"github.com/netloom/netloom/pkg/source/confirm"
+	"github.com/netloom/netloom/pkg/inputs/confirm"
 )
 
 // APIOptions configure what reads UpstreamClusters from an API.

@@ -16,7 +16,7 @@ import (
 
 	"github.com/netloom/netloom/pkg/apis/proxy/v1alpha1"
 	"github.com/netloom/netloom/pkg/gateway/definition"
-	"github.com/netloom/netloom/pkg/manifest"
+	"github.com/netloom/netloom/pkg/inputs/manifest"
 )
 
 const (

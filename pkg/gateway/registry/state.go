@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/netloom/netloom/pkg/source"
+	"github.com/netloom/netloom/pkg/inputs/source"
 )
 
 // State is what is known about a source of UpstreamClusters.

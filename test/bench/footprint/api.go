@@ -15,7 +15,7 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/netloom/netloom/pkg/source/sourcetest"
+	"github.com/netloom/netloom/pkg/inputs/source/sourcetest"
 	"github.com/netloom/netloom/test/oracle"
 )
 

@@ -5,17 +5,17 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/netloom/netloom/pkg/ovsdb/inmem"
 	"github.com/netloom/netloom/pkg/ovsdb/nbtrace"
 	"github.com/netloom/netloom/pkg/ovsdb/ovsdbtest"
 	"github.com/netloom/netloom/pkg/ovsdb/schema"
+	simulator "github.com/netloom/netloom/pkg/simulator/ovn"
 	"github.com/netloom/netloom/test/e2ekube/nbwatch"
 )
 
 // TestReplica checks that a copy has the rows of each committed state: values, sets and maps that change, and rows that go.
 func TestReplica(t *testing.T) {
 	endpoint := "unix:" + t.TempDir() + "/nb.sock"
-	server, err := inmem.NewServer(schema.NB2303())
+	server, err := simulator.NewServer(schema.NB2303())
 	require.NoError(t, err)
 	require.NoError(t, server.Start(endpoint))
 	t.Cleanup(server.Close)

@@ -5,9 +5,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/netloom/netloom/pkg/ovsdb/inmem"
 	"github.com/netloom/netloom/pkg/ovsdb/ovsdbtest"
 	"github.com/netloom/netloom/pkg/ovsdb/schema"
+	simulator "github.com/netloom/netloom/pkg/simulator/ovn"
 	"github.com/netloom/netloom/test/await"
 	"github.com/netloom/netloom/test/e2ekube/nbwatch"
 )
@@ -15,7 +15,7 @@ import (
 // TestWatch runs a watch against a server: existing rows are remembered but not reported, and each transaction is one update.
 func TestWatch(t *testing.T) {
 	endpoint := "unix:" + t.TempDir() + "/nb.sock"
-	server, err := inmem.NewServer(schema.NB2303())
+	server, err := simulator.NewServer(schema.NB2303())
 	require.NoError(t, err)
 	require.NoError(t, server.Start(endpoint))
 	t.Cleanup(server.Close)
@@ -61,7 +61,7 @@ func TestWatch(t *testing.T) {
 // TestWatchSaysWhyItEnded checks that the end of a server is reported, and that an unknown table is refused.
 func TestWatchSaysWhyItEnded(t *testing.T) {
 	endpoint := "unix:" + t.TempDir() + "/nb.sock"
-	server, err := inmem.NewServer(schema.NB2303())
+	server, err := simulator.NewServer(schema.NB2303())
 	require.NoError(t, err)
 	require.NoError(t, server.Start(endpoint))
 	_, err = nbwatch.Start(t.Context(), endpoint, nil, "Nonsense")

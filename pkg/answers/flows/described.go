@@ -1,0 +1,62 @@
+package flows
+
+import (
+	"strings"
+	"time"
+
+	"github.com/netloom/netloom/pkg/answers/query"
+)
+
+// Described is a flow, with what the policies as they are now say about it.
+type Described struct {
+	From    string        `json:"from"`
+	To      string        `json:"to"`
+	Port    string        `json:"port"`
+	Verdict Verdict       `json:"verdict"`
+	Policy  string        `json:"policy,omitempty"`
+	Rule    string        `json:"rule,omitempty"`
+	ACL     string        `json:"acl,omitempty"`
+	Count   uint64        `json:"count"`
+	First   time.Time     `json:"first"`
+	Last    time.Time     `json:"last"`
+	Now     query.Verdict `json:"now,omitempty"`    // "" if the policies cannot be asked about it
+	Change  []string      `json:"change,omitempty"` // what it would take to allow a denied connection
+
+	Key Key `json:"-"`
+}
+
+// maxAsked is for how many flows the policies are asked.
+const maxAsked = 200
+
+// Describe completes flows with what the policies of an inventory say about the first of them.
+func Describe(inv *query.Inventory, flows []Flow) []Described {
+	out := make([]Described, len(flows))
+	for i := range flows {
+		f := &flows[i]
+		out[i] = Described{
+			From: f.From, To: f.To, Port: f.Port, Verdict: f.Verdict, Policy: f.Policy, Rule: f.Rule, ACL: f.ACL,
+			Count: f.Count, First: f.First, Last: f.Last, Key: f.Key,
+		}
+		if i >= maxAsked {
+			continue
+		}
+		answers, err := inv.Probe(f.Question(), query.Where{})
+		if err != nil || len(answers) != 1 {
+			continue
+		}
+		out[i].Now = answers[0].Verdict
+		if f.Verdict == Denied && out[i].Now != query.Allow {
+			out[i].Change = answers[0].Flows[0].Change
+		}
+	}
+	return out
+}
+
+// Question asks the policies about a flow.
+func (k *Key) Question() query.Question {
+	port := k.Port
+	if strings.HasPrefix(port, "icmp") {
+		port = "icmp"
+	}
+	return query.Question{From: k.From, To: k.To, Port: port}
+}

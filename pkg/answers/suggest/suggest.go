@@ -1,0 +1,177 @@
+package suggest
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+
+	networkingv1 "k8s.io/api/networking/v1"
+
+	"github.com/netloom/netloom/labelcache"
+	"github.com/netloom/netloom/pkg/answers/query"
+	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
+)
+
+// MaxConnections is how many connections one suggestion may be for.
+const MaxConnections = 10_000
+
+// Suggestion is the policies for some connections, and what they change.
+type Suggestion struct {
+	Policies []*networkingv1.NetworkPolicy `json:"policies"`
+	// Already counts the connections that are allowed without a policy.
+	Already int `json:"alreadyAllowed"`
+	// Refused are the connections that no NetworkPolicy can allow.
+	Refused []Refusal `json:"refused,omitempty"`
+	// Beyond is what the policies change besides the connections, as far as it is listed; empty if they change nothing else.
+	Beyond []Effect `json:"beyond,omitempty"`
+	More   int      `json:"moreBeyond,omitempty"` // changes that Beyond omits, at least
+}
+
+// Refusal is a connection that no NetworkPolicy can allow.
+type Refusal struct {
+	Connection string `json:"connection"`
+	Reason     string `json:"reason"`
+}
+
+// Apply returns the state with policies added to those of the state in question.
+type Apply func([]*networkingv1.NetworkPolicy) (query.State, error)
+
+// world is the pods that selectors are chosen for.
+type world struct {
+	state       query.State
+	pods        map[object.Key]*labelcache.Endpoint
+	byNamespace map[string][]*labelcache.Endpoint
+	holders     map[netip.Addr]int // how many pods have an address
+	existing    map[string]bool    // names of policies, as namespace/name
+	taken       map[string]bool    // the same, with those of suggested ones
+}
+
+func newWorld(state query.State) *world {
+	w := &world{
+		state: state, pods: map[object.Key]*labelcache.Endpoint{}, byNamespace: map[string][]*labelcache.Endpoint{},
+		holders: map[netip.Addr]int{}, existing: map[string]bool{},
+	}
+	for e := range state.View.Endpoints() {
+		w.pods[e.Key] = e
+		for _, a := range e.AllAddrs() {
+			w.holders[a]++
+		}
+		w.byNamespace[e.Key.Namespace] = append(w.byNamespace[e.Key.Namespace], e)
+	}
+	for _, list := range w.byNamespace {
+		slices.SortFunc(list, func(a, b *labelcache.Endpoint) int { return a.Key.Compare(b.Key) })
+	}
+	for _, p := range state.Objects.Policies {
+		w.existing[p.Namespace+"/"+p.Name] = true
+	}
+	return w
+}
+
+// For returns the policies that connections need, with the proof of what they change. Apply translates them.
+func For(state query.State, connections []query.Connection, apply Apply) (*Suggestion, error) {
+	if len(connections) > MaxConnections {
+		return nil, fmt.Errorf("%d connections are more than the limit of %d: ask for fewer at once", len(connections), MaxConnections)
+	}
+	w, out, n := newWorld(state), &Suggestion{Policies: []*networkingv1.NetworkPolicy{}}, &needs{}
+	refused := map[Refusal]bool{}
+	var wanted, open []query.Connection
+	for i := range connections {
+		c := &connections[i]
+		v := state.Snapshot.Evaluate(c.Flow)
+		if v.Allowed {
+			out.Already++
+			open = append(open, *c)
+			continue
+		}
+		if reason := w.refusal(c, &v); reason != "" {
+			if r := (Refusal{c.String(), reason}); !refused[r] {
+				refused[r] = true
+				out.Refused = append(out.Refused, r)
+			}
+			continue
+		}
+		_ = n.add(w, &c.Flow, &v)
+		wanted = append(wanted, *c)
+	}
+	if len(wanted) == 0 {
+		return out, nil
+	}
+	after, err := out.settle(w, n, wanted, open, apply)
+	if err != nil {
+		return nil, err
+	}
+	out.Beyond, out.More = beyond(state, after, wanted)
+	return out, nil
+}
+
+// settle writes policies until they allow all that is wanted, and returns the state with them. A pod that only policies of
+// the baseline tier protected is isolated by its first NetworkPolicy: then it needs rules for connections that were open, too,
+// as far as a policy can name them.
+func (s *Suggestion) settle(w *world, n *needs, wanted, open []query.Connection, apply Apply) (query.State, error) {
+	for {
+		s.Policies = w.policies(n)
+		after, err := apply(slices.Clone(s.Policies))
+		if err != nil {
+			return after, fmt.Errorf("apply the suggested policies: %w", err)
+		}
+		var denied *query.Connection
+		added := false
+		for i := range wanted {
+			if v := after.Snapshot.Evaluate(wanted[i].Flow); !v.Allowed {
+				denied = &wanted[i]
+				added = n.add(w, &denied.Flow, &v) || added
+			}
+		}
+		for i := range open {
+			if v := after.Snapshot.Evaluate(open[i].Flow); !v.Allowed && w.refusal(&open[i], &v) == "" {
+				added = n.add(w, &open[i].Flow, &v) || added
+			}
+		}
+		switch {
+		case added:
+		case denied == nil:
+			return after, nil
+		default:
+			return after, fmt.Errorf("the suggested policies do not allow %s: %w", denied.String(), errInsufficient)
+		}
+	}
+}
+
+// errInsufficient means that a suggestion failed its own proof.
+var errInsufficient = errors.New("this is a defect in netloom; please report it")
+
+// refusal returns why no NetworkPolicy can allow a denied connection; "" if one can.
+func (w *world) refusal(c *query.Connection, v *intent.Verdict) string {
+	switch c.Protocol {
+	case intent.TCP, intent.UDP, intent.SCTP:
+	case intent.ICMP, intent.ICMPv6:
+		fallthrough
+	default:
+		return "a NetworkPolicy can only allow it together with all other traffic"
+	}
+	for _, p := range []intent.Party{c.Src, c.Dst} {
+		if w.holders[p.Addr] > 1 {
+			return fmt.Sprintf("several pods have the address %s", p.Addr)
+		}
+	}
+	if v.Balanced != nil {
+		return "a Service sends it on: ask for the Service"
+	}
+	for _, side := range []struct {
+		name string
+		*intent.Decision
+		party intent.Party
+	}{{"egress", &v.Egress, c.Src}, {"ingress", &v.Ingress, c.Dst}} {
+		switch {
+		case side.Allowed:
+		case w.pods[side.party.Key] == nil:
+			return fmt.Sprintf("%s has no labels that a policy could select", side.party.Addr)
+		case side.Tier == intent.TierAdmin || side.Tier == intent.TierSystem || side.Tier == intent.TierNetworkPolicy && side.By[0].Rule >= 0:
+			p := w.state.Snapshot.Policy(side.By[0].Policy)
+			return fmt.Sprintf("%s is denied by %s %s, which no NetworkPolicy overrules", side.name, p.Origin, p.Rules[side.By[0].Rule].Path)
+		}
+	}
+	return ""
+}

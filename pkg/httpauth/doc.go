@@ -1,9 +1,0 @@
-// Package httpauth authenticates and authorizes HTTP requests with a Kubernetes API.
-//
-// A TokenReview authenticates the bearer token of a request. A SubjectAccessReview authorizes its user for the path, as a
-// non-resource URL, and the method as verb. So a ClusterRole with nonResourceURLs grants access to paths, as it does for the
-// API server itself.
-//
-// A limited number of results is cached for a short time. Tokens are never stored, only their digests under a key that is known
-// to this process alone. If a review fails, the request is rejected.
-package httpauth

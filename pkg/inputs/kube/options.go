@@ -1,0 +1,25 @@
+package kube
+
+import (
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/metadata"
+
+	"github.com/netloom/netloom/pkg/inputs/confirm"
+	"github.com/netloom/netloom/pkg/inputs/source"
+)
+
+// Options selects which objects are read. The zero value reads all but those that a CRD defines.
+type Options struct {
+	source.Options
+
+	Server string            // address of the API, for problems; "" leaves it out
+	SDWAN  dynamic.Interface // reads the SD-WAN kinds; nil reads none of them
+
+	// ClusterPolicies reads the kinds of cluster-wide policies and ServiceImports; nil reads none of them. A kind that the API
+	// does not have is no problem, and is read as soon as the API has it.
+	ClusterPolicies dynamic.Interface
+
+	Confirm confirm.Options // how what is held is compared with what the API has, see Proofs
+
+	Metadata metadata.Interface // reads the metadata of those of source.ReviewResources that are in Kinds
+}

@@ -1,0 +1,142 @@
+package web
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/netloom/netloom/pkg/answers/query"
+)
+
+const (
+	maxReaches   = 100 // in a direction of a pod
+	maxFrontends = 100 // of a Service
+	maxBackends  = 100 // of a frontend
+)
+
+// PodPage is the effect of policies on a pod, and whether targets protect it.
+type PodPage struct {
+	*query.PodExplanation
+
+	Ingress  *PodSide      `json:"ingress,omitempty"`
+	Egress   *PodSide      `json:"egress,omitempty"`
+	Coverage []PodCoverage `json:"coverage"`
+	Unknown  []string      `json:"unknown,omitempty"`
+}
+
+// PodSide is one direction of a pod's traffic.
+type PodSide struct {
+	*query.PodSide
+
+	Reach     []PodReach `json:"reach"`
+	MoreReach int        `json:"moreReach,omitempty"`
+}
+
+// PodReach is a set of ends that the same traffic passes to, or from.
+type PodReach struct {
+	query.Reach
+
+	Outside  string `json:"outside,omitempty"` // such as "0.0.0.0/0 except 10.0.0.0/8"
+	MorePods int    `json:"morePods,omitempty"`
+}
+
+// PodCoverage is whether a target finds a pod. If it does not, no policy has an effect on the pod there.
+type PodCoverage struct {
+	Target string `json:"target"`
+	Known  bool   `json:"known"`
+	Found  bool   `json:"found"`
+	Lacks  string `json:"lacks,omitempty"` // what was not found, such as "logical port shop_web-0"
+}
+
+// pod answers like netloom explain pod.
+func (h *Handler) pod(r *http.Request, b *board) (any, error) {
+	namespace, name := r.PathValue("namespace"), r.PathValue("name")
+	e, err := b.inventory().Explain("pod/"+namespace+"/"+name, "")
+	if err != nil {
+		return nil, err
+	}
+	return &PodPage{
+		PodExplanation: e.Pod, Ingress: podSideOf(e.Pod.Ingress), Egress: podSideOf(e.Pod.Egress),
+		Coverage: append([]PodCoverage{}, h.opts.Source.Coverage(namespace, name)...), Unknown: e.Unknown,
+	}, nil
+}
+
+func podSideOf(side *query.PodSide) *PodSide {
+	if side == nil {
+		return nil
+	}
+	out := &PodSide{PodSide: side, Reach: []PodReach{}}
+	shown, more := cut(side.Reach, maxReaches)
+	out.MoreReach = more
+	for i := range shown {
+		reach := PodReach{Reach: shown[i], Outside: query.PrefixText(shown[i].Outside)}
+		reach.Pods, reach.MorePods = cut(reach.Pods, maxMembers)
+		out.Reach = append(out.Reach, reach)
+	}
+	return out
+}
+
+// ServicePage is where a Service sends connections, and the policies of the pods behind it.
+type ServicePage struct {
+	*query.ServiceExplanation
+
+	Selector      map[string]string `json:"selector,omitempty"`
+	Frontends     []Frontend        `json:"frontends"`
+	MoreFrontends int               `json:"moreFrontends,omitempty"`
+	Pods          []ServicePod      `json:"pods"` // that it sends to, the first maxMembers
+	MorePods      int               `json:"morePods,omitempty"`
+	Unknown       []string          `json:"unknown,omitempty"`
+}
+
+// Frontend is an address of a Service.
+type Frontend struct {
+	query.ServiceFrontend
+
+	Backends     []query.BackendIntent `json:"backends"`
+	MoreBackends int                   `json:"moreBackends,omitempty"`
+}
+
+// ServicePod is a pod that a Service sends to, with the NetworkPolicies that isolate it.
+type ServicePod struct {
+	Name    string   `json:"name"`
+	Ingress []string `json:"ingress"`
+	Egress  []string `json:"egress"`
+}
+
+// service answers like netloom explain service.
+func (h *Handler) service(r *http.Request, b *board) (any, error) {
+	namespace, name := r.PathValue("namespace"), r.PathValue("name")
+	e, err := b.inventory().Explain("service/"+namespace+"/"+name, "")
+	if err != nil {
+		return nil, err
+	}
+	out := &ServicePage{ServiceExplanation: e.Service, Frontends: []Frontend{}, Pods: []ServicePod{}, Unknown: e.Unknown}
+	for _, s := range b.state.Objects.Services {
+		if s.Namespace == namespace && s.Name == name {
+			out.Selector = s.Spec.Selector
+		}
+	}
+	names := map[string]bool{}
+	for i := range e.Service.Frontends {
+		for _, backend := range e.Service.Frontends[i].Backends {
+			if strings.Count(backend.Pod, "/") == 1 { // not of another cluster, whose policies are not known
+				names[backend.Pod] = true
+			}
+		}
+	}
+	shown, more := cut(e.Service.Frontends, maxFrontends)
+	out.MoreFrontends = more
+	for i := range shown {
+		f := Frontend{ServiceFrontend: shown[i]}
+		f.Backends, f.MoreBackends = cut(f.FrontendIntent.Backends, maxBackends)
+		f.PerNode, _ = cut(f.PerNode, maxBackends)
+		out.Frontends = append(out.Frontends, f)
+	}
+	pods, more := cut(sortedKeys(names), maxMembers)
+	out.MorePods = more
+	for _, pod := range pods {
+		p := ServicePod{Name: pod}
+		p.Ingress, p.Egress = b.inventory().IsolatedBy(pod)
+		out.Pods = append(out.Pods, p)
+	}
+	return out, nil
+}
