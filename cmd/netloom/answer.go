@@ -5,27 +5,28 @@ import (
 	"reflect"
 	"strings"
 
-	"github.com/netloom/netloom/pkg/answers/query"
+	"github.com/netloom/netloom/pkg/answers/probe"
+	"github.com/netloom/netloom/pkg/answers/world"
 )
 
 // shownRules is how many rules and endpoints of an answer are shown.
 const shownRules = 8
 
 // answerText formats one answer over several lines.
-func answerText(a *query.Answer, i palette) string {
+func answerText(a *probe.Answer, i palette) string {
 	w := &answerWriter{palette: i}
 	w.answer(a)
 	return w.String()
 }
 
 // verdictText is answerText without the changes for the opposite verdict.
-func verdictText(a *query.Answer, i palette) string {
+func verdictText(a *probe.Answer, i palette) string {
 	w := &answerWriter{palette: i, brief: true}
 	w.answer(a)
 	return w.String()
 }
 
-func (w *answerWriter) answer(a *query.Answer) {
+func (w *answerWriter) answer(a *probe.Answer) {
 	w.line("%s  %s", w.verdict(a.Verdict), w.palette.bold(a.Question))
 	for _, n := range a.Notes {
 		w.line("        %s", w.palette.dim(n))
@@ -45,8 +46,8 @@ func (w *answerWriter) answer(a *query.Answer) {
 }
 
 // alike groups flows with equal results apart from their addresses.
-func alike(flows []query.Flow) [][]*query.Flow {
-	var groups [][]*query.Flow
+func alike(flows []probe.Flow) [][]*probe.Flow {
+	var groups [][]*probe.Flow
 next:
 	for i := range flows {
 		f := &flows[i]
@@ -58,7 +59,7 @@ next:
 				continue next
 			}
 		}
-		groups = append(groups, []*query.Flow{f})
+		groups = append(groups, []*probe.Flow{f})
 	}
 	return groups
 }
@@ -75,14 +76,14 @@ func (w *answerWriter) line(format string, args ...any) {
 }
 
 // verdict is a verdict in its color, padded to a fixed width.
-func (w *answerWriter) verdict(v query.Verdict) string {
+func (w *answerWriter) verdict(v probe.Verdict) string {
 	text := fmt.Sprintf("%-6s", v)
 	switch v {
-	case query.Allow:
+	case probe.Allow:
 		return w.palette.good(text)
-	case query.Deny, query.Refuse:
+	case probe.Deny, probe.Refuse:
 		return w.palette.bad(text)
-	case query.Mixed, query.VerdictUnknown:
+	case probe.Mixed, probe.VerdictUnknown:
 		return w.palette.odd(text)
 	default:
 		return text
@@ -90,7 +91,7 @@ func (w *answerWriter) verdict(v query.Verdict) string {
 }
 
 // service writes how a service load-balanced a flow.
-func (w *answerWriter) service(f *query.Flow) {
+func (w *answerWriter) service(f *probe.Flow) {
 	w.line("  %s, %s: %s", f.Service.Frontend, f.Service.Service, f.Service.Outcome)
 	choices := f.Service.Choices
 	for i := range choices[:min(len(choices), shownRules)] {
@@ -112,9 +113,9 @@ func (w *answerWriter) service(f *query.Flow) {
 }
 
 // sides writes the verdicts of the policies at both ends.
-func (w *answerWriter) sides(indent string, egress, ingress *query.Side) {
+func (w *answerWriter) sides(indent string, egress, ingress *probe.Side) {
 	for _, s := range []struct {
-		*query.Side
+		*probe.Side
 		name string
 	}{{egress, "egress"}, {ingress, "ingress"}} {
 		head := fmt.Sprintf("%s%-8s %s  ", indent, s.name, w.verdict(s.Verdict))
@@ -123,17 +124,17 @@ func (w *answerWriter) sides(indent string, egress, ingress *query.Side) {
 			of = " of cluster " + s.Cluster
 		}
 		switch {
-		case s.Verdict == query.VerdictUnknown:
+		case s.Verdict == probe.VerdictUnknown:
 			w.line("%s%s", head, s.Note)
 		case s.Itself:
 			w.line("%ssource and destination are the same, so that policies do not apply", head)
 		case len(s.AllowedBy) > 0:
-			w.line("%s%s%s", head, tierOf(s.Side, "Accept"), some(s.AllowedBy, query.Rule.String))
+			w.line("%s%s%s", head, tierOf(s.Side, "Accept"), some(s.AllowedBy, world.Rule.String))
 		case len(s.DeniedBy) > 0:
-			w.line("%s%s%s", head, tierOf(s.Side, "Deny"), some(s.DeniedBy, query.Rule.String))
-		case s.Verdict == query.Allow && len(s.PassedBy) > 0:
+			w.line("%s%s%s", head, tierOf(s.Side, "Deny"), some(s.DeniedBy, world.Rule.String))
+		case s.Verdict == probe.Allow && len(s.PassedBy) > 0:
 			w.line("%sno other policy%s decides", head, of)
-		case s.Verdict == query.Allow:
+		case s.Verdict == probe.Allow:
 			w.line("%sno policy%s selects it", head, of)
 		default:
 			w.line("%sno rule of %s", head, some(s.IsolatedBy, func(p string) string { return p }))
@@ -151,7 +152,7 @@ func (w *answerWriter) sides(indent string, egress, ingress *query.Side) {
 }
 
 // tierOf names the tier in which a cluster-wide policy decides, and what it does.
-func tierOf(s *query.Side, action string) string {
+func tierOf(s *probe.Side, action string) string {
 	if s.Tier == "" {
 		return ""
 	}
@@ -159,12 +160,12 @@ func tierOf(s *query.Side, action string) string {
 }
 
 // change writes what would have to change for the opposite verdict.
-func (w *answerWriter) change(indent string, v query.Verdict, lines []string) {
+func (w *answerWriter) change(indent string, v probe.Verdict, lines []string) {
 	if len(lines) == 0 || w.brief {
 		return
 	}
 	head := "to allow it:"
-	if v == query.Allow {
+	if v == probe.Allow {
 		head = "to deny it, one of:"
 	}
 	w.line("%s%s", indent, w.palette.dim(head))

@@ -6,19 +6,19 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/netloom/netloom/pkg/answers/query"
+	"github.com/netloom/netloom/pkg/answers/probe"
 )
 
 // answerGroup is the answers for some sources and some destinations that differ in nothing else.
 type answerGroup struct {
-	first    *query.Answer
+	first    *probe.Answer
 	shape    string // the answer, without the names of its ends
 	from, to []string
 }
 
 // grouped merges answers that differ only in their ends, and asks them as one question: the first one of a group, for all sources and destinations.
 // The ends of a group are a full product, as the differences of impact are.
-func grouped(answers []query.Answer) []query.Answer {
+func grouped(answers []probe.Answer) []probe.Answer {
 	groups := make([]answerGroup, len(answers))
 	for n := range answers {
 		a := &answers[n]
@@ -26,7 +26,7 @@ func grouped(answers []query.Answer) []query.Answer {
 	}
 	groups = merge(groups, func(g *answerGroup) []string { return g.to }, func(g, o *answerGroup) { g.from = append(g.from, o.from...) })
 	groups = merge(groups, func(g *answerGroup) []string { return g.from }, func(g, o *answerGroup) { g.to = append(g.to, o.to...) })
-	out := make([]query.Answer, len(groups))
+	out := make([]probe.Answer, len(groups))
 	for n := range groups {
 		g := &groups[n]
 		out[n] = *g.first
@@ -47,7 +47,7 @@ func endsText(names []string) string {
 }
 
 // shapeOf is the text of an answer with placeholders for its ends.
-func shapeOf(a *query.Answer) string {
+func shapeOf(a *probe.Answer) string {
 	bare := *a
 	bare.Question = a.Port
 	bare.Flows = slices.Clone(a.Flows)

@@ -9,7 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/netloom/netloom/pkg/answers/query"
+	"github.com/netloom/netloom/pkg/answers/explain"
+	"github.com/netloom/netloom/pkg/answers/intents"
+	"github.com/netloom/netloom/pkg/answers/name"
+	"github.com/netloom/netloom/pkg/answers/world"
 	"github.com/netloom/netloom/pkg/object"
 )
 
@@ -47,7 +50,7 @@ b/pod/shop/db-0; --peer-manifests adds clusters. To find out which objects a row
 	output := bindOutput(cmd, "table", "json", "yaml")
 	explainer := bindExplainer(cmd)
 	cmd.ValidArgsFunction = func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-		kinds := append(query.ClusterPolicyKinds(), query.KindPolicy, query.KindPod, query.KindService)
+		kinds := append(name.ClusterPolicyKinds(), name.NetworkPolicy, name.Pod, name.Service)
 		names := manifests.names(cmd, "", kinds...)
 		names = append(names, manifests.sdwanNames(cmd)...)
 		return startingWith(typed, names), cobra.ShellCompDirectiveNoFileComp
@@ -65,11 +68,11 @@ b/pod/shop/db-0; --peer-manifests adds clusters. To find out which objects a row
 		if err != nil {
 			return err
 		}
-		e, err := inv.Explain(strings.Join(args, "/"), manifests.scope())
+		e, err := explain.Of(inv, strings.Join(args, "/"), manifests.scope())
 		if err != nil {
 			return err
 		}
-		full := explained{Explanation: e}
+		full := explained{Object: e}
 		if e.SDWAN != nil {
 			full.Sections = sdwanSections(inv, e.SDWAN)
 		}
@@ -88,7 +91,7 @@ b/pod/shop/db-0; --peer-manifests adds clusters. To find out which objects a row
 }
 
 // explanationText formats an explanation.
-func explanationText(e *query.Explanation, i palette) string {
+func explanationText(e *explain.Object, i palette) string {
 	w := &answerWriter{palette: i}
 	switch {
 	case e.Policy != nil:
@@ -111,26 +114,26 @@ func (w *answerWriter) problems(list []object.Problem) {
 	}
 }
 
-func (w *answerWriter) policy(p *query.PolicyExplanation) {
+func (w *answerWriter) policy(p *explain.Policy) {
 	w.line("%s", w.palette.bold("networkpolicy "+p.Name))
-	w.directions(p, "isolates", "allows nothing", []string{"RULE", "PORTS"}, func(r *query.PolicyRule) []string {
+	w.directions(p, "isolates", "allows nothing", []string{"RULE", "PORTS"}, func(r *explain.PolicyRule) []string {
 		return []string{r.Path, strings.Join(r.Ports, ", ")}
 	})
 }
 
-func (w *answerWriter) clusterPolicy(p *query.PolicyExplanation) {
+func (w *answerWriter) clusterPolicy(p *explain.Policy) {
 	w.line("%s", w.palette.bold(strings.ToLower(p.Kind)+" "+p.Name))
 	if p.Tier != "" {
 		w.line("  %s", placeText(p.Tier, p.Priority))
 	}
-	w.directions(p, "applies to", "matches nothing", []string{"RULE", "NAME", "ACTION", "PORTS"}, func(r *query.PolicyRule) []string {
+	w.directions(p, "applies to", "matches nothing", []string{"RULE", "NAME", "ACTION", "PORTS"}, func(r *explain.PolicyRule) []string {
 		return []string{r.Path, r.Name, r.Action, strings.Join(r.Ports, ", ")}
 	})
 }
 
 // directions writes what is wrong with a policy, and its rules by direction: the cells that row returns under head, then the peers.
 func (w *answerWriter) directions(
-	p *query.PolicyExplanation, verb, empty string, head []string, row func(*query.PolicyRule) []string,
+	p *explain.Policy, verb, empty string, head []string, row func(*explain.PolicyRule) []string,
 ) {
 	w.problems(p.Problems)
 	w.findings(p.Findings)
@@ -173,7 +176,7 @@ func placeText(tier string, priority *uint16) string {
 	return fmt.Sprintf("tier %s, priority %d", tier, *priority)
 }
 
-func logText(l *query.LoggingIntent) string {
+func logText(l *intents.Logging) string {
 	var parts []string
 	if l.Allow != "" {
 		parts = append(parts, "allowed traffic as "+l.Allow)
@@ -188,7 +191,7 @@ func logText(l *query.LoggingIntent) string {
 }
 
 // membersText formats the members of a set: its title, and what it matches now.
-func membersText(m *query.Members) string {
+func membersText(m *explain.Members) string {
 	switch {
 	case m.Count > 0:
 		names := some(m.Pods, strings.Clone)
@@ -205,7 +208,7 @@ func membersText(m *query.Members) string {
 	}
 }
 
-func (w *answerWriter) pod(p *query.PodExplanation) {
+func (w *answerWriter) pod(p *explain.Pod) {
 	head := "pod " + p.Name
 	w.line("%s", w.palette.bold(head))
 	w.problems(p.Problems)
@@ -227,7 +230,7 @@ func (w *answerWriter) pod(p *query.PodExplanation) {
 		}
 	}
 	if len(p.PeerIn) > 0 {
-		w.line("  %-9s  %s", "a peer in", some(p.PeerIn, query.Rule.String))
+		w.line("  %-9s  %s", "a peer in", some(p.PeerIn, world.Rule.String))
 	}
 	if p.Ingress != nil {
 		w.podSide("ingress", "FROM", p.Ingress)
@@ -237,7 +240,7 @@ func (w *answerWriter) pod(p *query.PodExplanation) {
 	}
 }
 
-func (w *answerWriter) podSide(direction, peers string, s *query.PodSide) {
+func (w *answerWriter) podSide(direction, peers string, s *explain.Side) {
 	w.line("")
 	if len(s.IsolatedBy) == 0 {
 		w.line("%s: no policy isolates it", direction)
@@ -257,7 +260,7 @@ func (w *answerWriter) podSide(direction, peers string, s *query.PodSide) {
 	rows := table{head: []string{"PORTS", peers, "BY"}}
 	for i := range s.Reach {
 		r := &s.Reach[i]
-		by := some(r.By, query.Rule.String)
+		by := some(r.By, world.Rule.String)
 		if by == "" {
 			by = "not isolated"
 		}
@@ -281,11 +284,11 @@ func (w *answerWriter) podSide(direction, peers string, s *query.PodSide) {
 }
 
 // clusterPolicies lists policies in the order of evaluation.
-func (w *answerWriter) clusterPolicies(what string, list []query.ClusterPolicy) {
+func (w *answerWriter) clusterPolicies(what string, list []explain.ClusterPolicy) {
 	if len(list) == 0 {
 		return
 	}
-	w.line("  %s %s", what, some(list, func(p query.ClusterPolicy) string {
+	w.line("  %s %s", what, some(list, func(p explain.ClusterPolicy) string {
 		if p.Priority == nil {
 			return p.Policy
 		}
@@ -296,7 +299,7 @@ func (w *answerWriter) clusterPolicies(what string, list []query.ClusterPolicy) 
 // shownFrontends is how many addresses of a service are shown.
 const shownFrontends = 20
 
-func (w *answerWriter) serviceFrontends(s *query.ServiceExplanation) {
+func (w *answerWriter) serviceFrontends(s *explain.Service) {
 	w.line("%s", w.palette.bold("service "+s.Name))
 	w.problems(s.Problems)
 	if s.Network != "" {
@@ -336,7 +339,7 @@ func (w *answerWriter) serviceFrontends(s *query.ServiceExplanation) {
 	}
 }
 
-func backendText(b *query.BackendIntent) string {
+func backendText(b *intents.Backend) string {
 	text := b.Address
 	if b.Pod != "" {
 		text += "  " + b.Pod

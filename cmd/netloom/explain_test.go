@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"sigs.k8s.io/yaml"
 
-	"github.com/netloom/netloom/pkg/answers/query"
+	"github.com/netloom/netloom/pkg/answers/explain"
 )
 
 func TestExplain(t *testing.T) {
@@ -57,7 +57,7 @@ func TestExplain(t *testing.T) {
 
 func TestExplainAsData(t *testing.T) {
 	args := []string{"explain", "-f", exampleDir, "pod/shop/api-0", "-o"}
-	var fromJSON, fromYAML query.Explanation
+	var fromJSON, fromYAML explain.Object
 	got := netloom(t, append(args, "json")...)
 	require.NoError(t, json.Unmarshal([]byte(got.out), &fromJSON))
 	require.NoError(t, yaml.Unmarshal([]byte(netloom(t, append(args, "yaml")...).out), &fromYAML))

@@ -7,7 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/netloom/netloom/pkg/answers/query"
+	"github.com/netloom/netloom/pkg/answers/impact"
+	"github.com/netloom/netloom/pkg/answers/reach"
+	"github.com/netloom/netloom/pkg/answers/world"
+	"github.com/netloom/netloom/pkg/intent"
 )
 
 func newImpact() *cobra.Command {
@@ -47,7 +50,7 @@ with 1 on an error.`,
 		}
 		printReading(cmd, &after)
 		done := progress(cmd, "comparing")
-		impact := query.Compare(before, after)
+		impact := impact.Of(before, after)
 		done()
 		out := cmd.OutOrStdout()
 		switch output.form {
@@ -79,7 +82,7 @@ func checkFailOn(failOn string) error {
 }
 
 // verdictOfImpact is the error for an impact: that nothing was compared, or that something changes which counts.
-func verdictOfImpact(impact *query.Impact, failOn string) error {
+func verdictOfImpact(impact *impact.Report, failOn string) error {
 	if impact.Pods == 0 {
 		return cannotTell("no pod is in both states: nothing was compared")
 	}
@@ -118,7 +121,7 @@ func (f *statesFlag) edited() bool {
 }
 
 // load reads both states.
-func (f *statesFlag) load(cmd *cobra.Command) (before, after query.State, err error) {
+func (f *statesFlag) load(cmd *cobra.Command) (before, after world.State, err error) {
 	edited := len(f.with)+len(f.without) > 0
 	switch {
 	case f.from != "" && f.to != "" && !f.manifests.fromFiles() && !edited:
@@ -140,7 +143,7 @@ func (f *statesFlag) load(cmd *cobra.Command) (before, after query.State, err er
 }
 
 // impactText formats an impact.
-func impactText(impact *query.Impact, i palette) string {
+func impactText(impact *impact.Report, i palette) string {
 	w := &answerWriter{palette: i}
 	for n := range impact.Changes {
 		e := &impact.Changes[n]
@@ -180,13 +183,13 @@ func undecidedText(clusters []string) string {
 	return "not considered: the policies at pods of other clusters: " + some(clusters, strings.Clone)
 }
 
-func groupText(g *query.Group) string {
+func groupText(g *reach.Group) string {
 	var parts []string
 	if len(g.Pods) > 0 {
 		parts = append(parts, some(g.Pods, strings.Clone))
 	}
 	if len(g.Outside) > 0 {
-		parts = append(parts, "outside "+query.PrefixText(g.Outside))
+		parts = append(parts, "outside "+intent.PrefixText(g.Outside))
 	}
 	return strings.Join(parts, " and ")
 }

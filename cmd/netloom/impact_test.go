@@ -8,7 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/netloom/netloom/pkg/answers/query"
+	"github.com/netloom/netloom/pkg/answers/impact"
+	"github.com/netloom/netloom/pkg/answers/reach"
 )
 
 // wider lets every pod of the shop reach the database, on more ports.
@@ -93,11 +94,11 @@ func TestImpact(t *testing.T) {
 	t.Run("as data", func(t *testing.T) {
 		answer := netloom(t, "impact", "-f", exampleDir, "--without", "networkpolicy/shop/allow-dns", "-o", "json")
 		require.Equal(t, exitDiffers, answer.code)
-		var got query.Impact
+		var got impact.Report
 		require.NoError(t, json.Unmarshal([]byte(answer.out), &got))
-		require.Equal(t, query.Impact{Pods: 7, Changes: []query.Effect{{
-			From:   query.Group{Pods: []string{"shop/api-0", "shop/api-1", "shop/db-0", "shop/web-0", "shop/web-1"}},
-			To:     query.Group{Pods: []string{"kube-system/coredns-0"}},
+		require.Equal(t, impact.Report{Pods: 7, Changes: []impact.Effect{{
+			From:   reach.Group{Pods: []string{"shop/api-0", "shop/api-1", "shop/db-0", "shop/web-0", "shop/web-1"}},
+			To:     reach.Group{Pods: []string{"kube-system/coredns-0"}},
 			Closed: "tcp/53, udp/53",
 		}}}, got)
 	})

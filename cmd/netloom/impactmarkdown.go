@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/netloom/netloom/pkg/answers/query"
+	"github.com/netloom/netloom/pkg/answers/impact"
+	"github.com/netloom/netloom/pkg/answers/reach"
 )
 
 // The limits of an impact in Markdown: a comment on a forge takes 65,536 characters.
@@ -15,7 +16,7 @@ const (
 )
 
 // impactMarkdown formats an impact for a pull request. Doubts are why the answer is incomplete.
-func impactMarkdown(impact *query.Impact, doubts []string) string {
+func impactMarkdown(impact *impact.Report, doubts []string) string {
 	var opened, closed []string
 	for n := range impact.Changes {
 		e := &impact.Changes[n]
@@ -59,7 +60,7 @@ func impactMarkdown(impact *query.Impact, doubts []string) string {
 }
 
 // familyText names the family of a change that concerns one of two.
-func familyText(e *query.Effect) string {
+func familyText(e *impact.Effect) string {
 	if e.Family == "" || e.Outward() {
 		return ""
 	}
@@ -81,7 +82,7 @@ func tableMarkdown(b *strings.Builder, title string, rows []string) {
 	}
 }
 
-func groupMarkdown(g *query.Group) string { return cellMarkdown(groupText(g)) }
+func groupMarkdown(g *reach.Group) string { return cellMarkdown(groupText(g)) }
 
 // cellMarkdown is a text in which nothing is Markdown or HTML, on one line and of limited length.
 func cellMarkdown(text string) string {

@@ -8,16 +8,17 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/netloom/netloom/pkg/answers/query"
+	"github.com/netloom/netloom/pkg/answers/impact"
+	"github.com/netloom/netloom/pkg/answers/reach"
 )
 
 func TestImpactMarkdown(t *testing.T) {
-	outside := query.Group{Outside: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}}
-	impact := &query.Impact{
+	outside := reach.Group{Outside: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}}
+	report := &impact.Report{
 		Pods: 2, Appeared: []string{"shop/new"},
-		Changes: []query.Effect{
-			{From: query.Group{Pods: []string{"shop/a", "shop/b"}}, To: outside, Opened: "tcp/80", Closed: "udp/53", Family: "IPv4"},
-			{From: query.Group{Pods: []string{"shop/a"}}, To: query.Group{Pods: []string{"shop/b"}}, Closed: "everything", Family: "IPv6"},
+		Changes: []impact.Effect{
+			{From: reach.Group{Pods: []string{"shop/a", "shop/b"}}, To: outside, Opened: "tcp/80", Closed: "udp/53", Family: "IPv4"},
+			{From: reach.Group{Pods: []string{"shop/a"}}, To: reach.Group{Pods: []string{"shop/b"}}, Closed: "everything", Family: "IPv6"},
 		},
 	}
 	require.Equal(t, `### Network policy impact
@@ -40,20 +41,20 @@ func TestImpactMarkdown(t *testing.T) {
 | shop/a | shop/b | IPv6: everything |
 
 Not compared, because added: shop/new
-`, impactMarkdown(impact, []string{"1 problem"}))
-	require.Contains(t, impactMarkdown(&query.Impact{}, nil), "**Cannot tell**")
+`, impactMarkdown(report, []string{"1 problem"}))
+	require.Contains(t, impactMarkdown(&impact.Report{}, nil), "**Cannot tell**")
 }
 
 // TestMarkdownIsOnlyText puts markup where names are, and more changes than a comment takes.
 func TestMarkdownIsOnlyText(t *testing.T) {
 	evil := "a|b`c`\n# <img src=x>[x](http://y) @everyone &lt; **x** \\"
-	impact := &query.Impact{Pods: 1}
+	report := &impact.Report{Pods: 1}
 	for range 5000 {
-		impact.Changes = append(impact.Changes, query.Effect{
-			From: query.Group{Pods: []string{evil}}, To: query.Group{Pods: []string{evil}}, Opened: strings.Repeat("tcp/1, ", 5000), Closed: "x",
+		report.Changes = append(report.Changes, impact.Effect{
+			From: reach.Group{Pods: []string{evil}}, To: reach.Group{Pods: []string{evil}}, Opened: strings.Repeat("tcp/1, ", 5000), Closed: "x",
 		})
 	}
-	text := impactMarkdown(impact, []string{evil})
+	text := impactMarkdown(report, []string{evil})
 	require.Less(t, len(text), 65_536)
 	require.NotContains(t, text, "<img")
 	require.NotContains(t, text, "@everyone")

@@ -1,7 +1,7 @@
 // Command netloom keeps OVN Northbound databases in sync with the NetworkPolicies and Services of a cluster, and answers
 // questions about them.
 //
-// Each command is one small file here: it reads flags, calls pkg/daemon or pkg/answers/query, and prints.
+// Each command is one small file here: it reads flags, calls pkg/daemon or a room of pkg/answers, and prints.
 package main
 
 import (

@@ -12,7 +12,8 @@ import (
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/netloom/netloom/pkg/answers/query"
+	"github.com/netloom/netloom/pkg/answers/name"
+	"github.com/netloom/netloom/pkg/answers/world"
 	"github.com/netloom/netloom/pkg/inputs/manifest"
 	"github.com/netloom/netloom/pkg/inputs/manifest/workload"
 	"github.com/netloom/netloom/pkg/inputs/source"
@@ -66,7 +67,7 @@ func bindSources(cmd *cobra.Command) *manifestsFlag {
 // scope is the namespace of names without one, for questions.
 func (f *manifestsFlag) scope() string {
 	if f.everywhere {
-		return query.AllNamespaces
+		return name.AllNamespaces
 	}
 	return f.namespace
 }
@@ -144,22 +145,22 @@ func (f *manifestsFlag) readStdin(cmd *cobra.Command, out *offline.Manifests) er
 }
 
 // load reads and translates the manifests.
-func (f *manifestsFlag) load(cmd *cobra.Command) (query.State, error) {
+func (f *manifestsFlag) load(cmd *cobra.Command) (world.State, error) {
 	return f.edited(cmd, nil, nil)
 }
 
 // edited is load with objects replaced by those of the same name in further files and directories, and without some,
 // which are named like networkpolicy/shop/db or deploy/shop/web; their namespace defaults to that of manifests without one.
-func (f *manifestsFlag) edited(cmd *cobra.Command, with, without []string) (query.State, error) {
+func (f *manifestsFlag) edited(cmd *cobra.Command, with, without []string) (world.State, error) {
 	opts, err := f.source(cmd)
 	if err != nil {
-		return query.State{}, err
+		return world.State{}, err
 	}
 	opts.Over = with
 	for _, name := range without {
 		ref, err := parseRef(name, cmp.Or(f.namespace, metav1.NamespaceDefault))
 		if err != nil {
-			return query.State{}, err
+			return world.State{}, err
 		}
 		opts.Without = append(opts.Without, ref)
 	}
@@ -187,13 +188,13 @@ func parseRef(name, namespace string) (object.Ref, error) {
 
 // ask is load with all problems and what was left out printed on the error stream: it affects every answer. Once the answer is printed,
 // the command returns worst(…, certain(state)).
-func (f *manifestsFlag) ask(cmd *cobra.Command) (*query.Inventory, query.State, error) {
+func (f *manifestsFlag) ask(cmd *cobra.Command) (*world.World, world.State, error) {
 	state, err := f.load(cmd)
 	if err != nil {
 		return nil, state, err
 	}
 	printReading(cmd, &state)
-	inv := query.NewInventory(state)
+	inv := world.New(state)
 	for _, what := range inv.Unknown() {
 		cmd.PrintErrln("note:", what)
 	}
@@ -201,7 +202,7 @@ func (f *manifestsFlag) ask(cmd *cobra.Command) (*query.Inventory, query.State, 
 }
 
 // printReading prints the problems of a state and what was left out of it on the error stream.
-func printReading(cmd *cobra.Command, state *query.State) {
+func printReading(cmd *cobra.Command, state *world.State) {
 	for _, p := range state.Problems {
 		cmd.PrintErrln("problem:", p)
 	}
@@ -216,7 +217,7 @@ func printReading(cmd *cobra.Command, state *query.State) {
 }
 
 // printOther is printReading for another cluster.
-func printOther(cmd *cobra.Command, state *query.State) {
+func printOther(cmd *cobra.Command, state *world.State) {
 	for _, p := range state.Problems {
 		cmd.PrintErrf("problem: cluster %s: %s\n", state.Cluster, p)
 	}
@@ -226,7 +227,7 @@ func printOther(cmd *cobra.Command, state *query.State) {
 }
 
 // certain is the error for an answer about states that is not certain; nil if it is.
-func certain(states ...*query.State) error {
+func certain(states ...*world.State) error {
 	doubts := doubtsOf(states...)
 	if len(doubts) == 0 {
 		return nil
@@ -235,7 +236,7 @@ func certain(states ...*query.State) error {
 }
 
 // doubtsOf lists why an answer about states is not certain, each reason once.
-func doubtsOf(states ...*query.State) []string {
+func doubtsOf(states ...*world.State) []string {
 	var doubts []string
 	for _, s := range states {
 		for _, d := range s.Doubts() {
@@ -257,7 +258,7 @@ func (f *manifestsFlag) sdwanNames(cmd *cobra.Command) []string {
 }
 
 // quietly loads for shell completion; nil if that fails or would need standard input.
-func (f *manifestsFlag) quietly(cmd *cobra.Command) *query.Inventory {
+func (f *manifestsFlag) quietly(cmd *cobra.Command) *world.World {
 	if slices.Contains(f.paths, "-") {
 		return nil
 	}
@@ -265,17 +266,17 @@ func (f *manifestsFlag) quietly(cmd *cobra.Command) *query.Inventory {
 	if err != nil {
 		return nil
 	}
-	return query.NewInventory(state)
+	return world.New(state)
 }
 
 // namespaces lists those with a pod or a NetworkPolicy, for shell completion.
 func (f *manifestsFlag) namespaces(cmd *cobra.Command) []string {
 	var all []string
-	for _, name := range f.names(cmd, query.KindPod, query.KindPod) {
+	for _, name := range f.names(cmd, name.Pod, name.Pod) {
 		namespace, _, _ := strings.Cut(name, "/")
 		all = append(all, namespace)
 	}
-	for _, name := range f.names(cmd, query.KindPolicy, query.KindPolicy) {
+	for _, name := range f.names(cmd, name.NetworkPolicy, name.NetworkPolicy) {
 		namespace, _, _ := strings.Cut(name, "/")
 		all = append(all, namespace)
 	}
@@ -285,12 +286,12 @@ func (f *manifestsFlag) namespaces(cmd *cobra.Command) []string {
 
 // policyNames lists the policies, each with its kind, for shell completion.
 func (f *manifestsFlag) policyNames(cmd *cobra.Command) []string {
-	return f.names(cmd, "", append(query.ClusterPolicyKinds(), query.KindPolicy)...)
+	return f.names(cmd, "", append(name.ClusterPolicyKinds(), name.NetworkPolicy)...)
 }
 
 // names lists the completions: the objects of some kinds in the manifests on the command line so far, each with its kind.
 // The objects of kind plain are listed without it; "" means none.
-func (f *manifestsFlag) names(cmd *cobra.Command, plain query.Kind, kinds ...query.Kind) []string {
+func (f *manifestsFlag) names(cmd *cobra.Command, plain name.Kind, kinds ...name.Kind) []string {
 	inv := f.quietly(cmd)
 	if inv == nil {
 		return nil

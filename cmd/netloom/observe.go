@@ -16,7 +16,8 @@ import (
 
 	"github.com/netloom/netloom/backends/ovn"
 	"github.com/netloom/netloom/pkg/answers/flows"
-	"github.com/netloom/netloom/pkg/answers/query"
+	"github.com/netloom/netloom/pkg/answers/probe"
+	"github.com/netloom/netloom/pkg/answers/world"
 	"github.com/netloom/netloom/pkg/inputs/acllog"
 )
 
@@ -25,7 +26,7 @@ type observeOptions struct {
 	last    time.Duration
 	follow  bool
 	verdict string
-	load    func() (*query.Inventory, error) // reads pods and policies again
+	load    func() (*world.World, error) // reads pods and policies again
 }
 
 // reloadEvery is how often pods and policies are read again while logs are followed.
@@ -69,12 +70,12 @@ Exit with 0 if the answer is complete, with 3 if it is not or if there is none, 
 		if err != nil {
 			return err
 		}
-		opts.load = func() (*query.Inventory, error) {
+		opts.load = func() (*world.World, error) {
 			state, err := manifests.again().load(cmd)
 			if err != nil {
 				return nil, err
 			}
-			return query.NewInventory(state), nil
+			return world.New(state), nil
 		}
 		return worst(opts.run(cmd, inv, args, output.form), certain(&state))
 	}
@@ -99,7 +100,7 @@ func (o *observeOptions) check(logs []string) error {
 	return errors.Join(faults...)
 }
 
-func (o *observeOptions) run(cmd *cobra.Command, inv *query.Inventory, logs []string, form string) error {
+func (o *observeOptions) run(cmd *cobra.Command, inv *world.World, logs []string, form string) error {
 	w := newWatcher(inv, o.last)
 	out := cmd.OutOrStdout()
 	if o.follow && form == formTable {
@@ -146,27 +147,27 @@ type watcher struct {
 	fresh func(k *flows.Key, at time.Time) // called for each new flow, unless it is nil
 
 	mu   sync.Mutex
-	inv  *query.Inventory
+	inv  *world.World
 	long int // lines that were too long
 }
 
-func newWatcher(inv *query.Inventory, last time.Duration) *watcher {
+func newWatcher(inv *world.World, last time.Duration) *watcher {
 	return &watcher{Recorder: flows.NewRecorder(guideTo(inv), last), inv: inv}
 }
 
-func guideTo(inv *query.Inventory) *flows.Guide {
+func guideTo(inv *world.World) *flows.Guide {
 	return flows.NewGuide(inv, ovn.LogNames(inv.Snapshot()))
 }
 
 // inventory is what lines are read with.
-func (w *watcher) inventory() *query.Inventory {
+func (w *watcher) inventory() *world.World {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.inv
 }
 
 // reload reads pods and policies again at every tick, until ctx ends. While that fails, those before are used.
-func (w *watcher) reload(ctx context.Context, ticks <-chan time.Time, load func() (*query.Inventory, error), failed func(error)) {
+func (w *watcher) reload(ctx context.Context, ticks <-chan time.Time, load func() (*world.World, error), failed func(error)) {
 	for {
 		select {
 		case <-ctx.Done():
@@ -244,9 +245,9 @@ type observation struct {
 }
 
 // report completes a report of the log with what the policies say now.
-func (o *observeOptions) report(inv *query.Inventory, r flows.Report) *observation {
+func (o *observeOptions) report(inv *world.World, r flows.Report) *observation {
 	out := &observation{Until: r.Until, Other: map[string]uint64{}}
-	out.Flows = flows.Describe(inv, slices.DeleteFunc(r.Flows, func(f flows.Flow) bool { return !o.shows(&f.Key) }))
+	out.Flows = flows.Describe(slices.DeleteFunc(r.Flows, func(f flows.Flow) bool { return !o.shows(&f.Key) }), probe.Asker(inv))
 	for v, n := range r.Other {
 		if o.verdict == "all" || o.verdict == string(v) {
 			out.Other[string(v)] = n
@@ -290,7 +291,7 @@ func reportText(r *observation, last time.Duration, i palette) string {
 			}
 			w.line("  %s -> %s %s, by %s, %s", f.From, f.To, f.Port, causeText(&f.Key), timesText(f.Count))
 			switch {
-			case f.Now == query.Allow && verdict == flows.Denied:
+			case f.Now == string(probe.Allow) && verdict == flows.Denied:
 				w.line("    %s", i.dim("the policies allow it now"))
 			case len(f.Change) > 0:
 				w.line("    %s", i.dim("it would take:"))

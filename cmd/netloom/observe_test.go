@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/netloom/netloom/pkg/answers/query"
+	"github.com/netloom/netloom/pkg/answers/world"
 	"github.com/netloom/netloom/pkg/inputs/acllog"
 	"github.com/netloom/netloom/pkg/inputs/acllog/acllogtest"
 	"github.com/netloom/netloom/pkg/offline"
@@ -52,12 +52,12 @@ func TestObserveHostileLogs(t *testing.T) {
 func TestFollowingReadsPodsAgain(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "pods.yaml")
-	load := func() (*query.Inventory, error) {
+	load := func() (*world.World, error) {
 		state, err := offline.Load(offline.Manifests{Paths: []string{file}})
 		if err != nil {
 			return nil, err
 		}
-		return query.NewInventory(state), nil
+		return world.New(state), nil
 	}
 	write(t, dir, "pods.yaml", servedPods+"---"+denyDatabase)
 	inv, err := load()

@@ -13,7 +13,7 @@ import (
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/backends/builtin"
 	"github.com/netloom/netloom/backends/ovn"
-	"github.com/netloom/netloom/pkg/answers/query"
+	"github.com/netloom/netloom/pkg/answers/world"
 	"github.com/netloom/netloom/pkg/config"
 	"github.com/netloom/netloom/pkg/daemon"
 	"github.com/netloom/netloom/pkg/intent"
@@ -198,7 +198,7 @@ func costIn(cfg *configuration, s *intent.Snapshot) (*cost, error) {
 }
 
 // hideMadeUp removes made-up addresses from the values of a plan between states.
-func hideMadeUp(p *backends.Plan, states ...*query.State) {
+func hideMadeUp(p *backends.Plan, states ...*world.State) {
 	shown := func(text string) string {
 		for _, s := range states {
 			text = s.Shown(text)

@@ -12,7 +12,9 @@ import (
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/backends/builtin"
 	"github.com/netloom/netloom/backends/openwrt"
-	"github.com/netloom/netloom/pkg/answers/query"
+	"github.com/netloom/netloom/pkg/answers/explain"
+	"github.com/netloom/netloom/pkg/answers/probe"
+	"github.com/netloom/netloom/pkg/answers/world"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
 )
@@ -25,7 +27,7 @@ const (
 
 // explained is an explanation with the resulting configuration of OVN and CNFs.
 type explained struct {
-	query.Explanation
+	explain.Object
 	Rows []backends.PolicyRow `json:"rows,omitempty"` // of a policy
 	// Sections are the sections made from an SD-WAN object, by CNF.
 	Sections map[string][]openwrt.Section `json:"sections,omitempty"`
@@ -45,7 +47,7 @@ func bindExplainer(cmd *cobra.Command) func() (backends.Explainer, error) {
 }
 
 // policyRows are the rows that a policy becomes.
-func policyRows(explainer backends.Explainer, inv *query.Inventory, of *query.PolicyExplanation) []backends.PolicyRow {
+func policyRows(explainer backends.Explainer, inv *world.World, of *explain.Policy) []backends.PolicyRow {
 	kind := cmp.Or(of.Kind, object.KindNetworkPolicy)
 	for p := range inv.Snapshot().Policies() {
 		if ref := p.Origin.Ref(); ref.Kind == kind && ref.NamespacedName() == of.Name {
@@ -56,17 +58,17 @@ func policyRows(explainer backends.Explainer, inv *query.Inventory, of *query.Po
 }
 
 // rowNamer names the rows that decide on a flow.
-func rowNamer(explainer backends.Explainer, inv *query.Inventory) query.RowNamer {
-	return func(f *intent.Flow, d intent.Direction, by []intent.RuleRef) []query.Row {
+func rowNamer(explainer backends.Explainer, inv *world.World) probe.RowNamer {
+	return func(f *intent.Flow, d intent.Direction, by []intent.RuleRef) []probe.Row {
 		if slices.ContainsFunc(by, func(r intent.RuleRef) bool {
 			p := inv.Snapshot().Policy(r.Policy)
 			return p != nil && p.Origin.Kind == object.KindEgressFirewall
 		}) {
 			return nil // netloom writes none for it
 		}
-		var out []query.Row
+		var out []probe.Row
 		for _, row := range explainer.DecidingRows(inv.Snapshot(), f, d, by) {
-			out = append(out, query.Row{Table: row.Table, Name: row.Name, UUID: row.UUID, For: row.For})
+			out = append(out, probe.Row{Table: row.Table, Name: row.Name, UUID: row.UUID, For: row.For})
 		}
 		return out
 	}

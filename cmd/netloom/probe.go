@@ -8,12 +8,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/netloom/netloom/backends"
-	"github.com/netloom/netloom/pkg/answers/query"
+	"github.com/netloom/netloom/pkg/answers/name"
+	"github.com/netloom/netloom/pkg/answers/probe"
+	"github.com/netloom/netloom/pkg/answers/question"
+	"github.com/netloom/netloom/pkg/answers/world"
 )
 
 // probeOptions is the command line of probe.
 type probeOptions struct {
-	where    query.Where
+	where    question.Where
 	from, to string
 	port     string
 	expect   string
@@ -61,10 +64,10 @@ and with 1 on an error. With --expect, exit with 0 if every verdict is the expec
 	flags.StringVar(&opts.to, "to", "", "destination, instead of DST")
 	flags.StringVar(&opts.port, "port", "", "port, instead of the one in DST")
 	flags.StringVar(&opts.expect, "expect", "", "exit with 0 if every verdict is this one: allow, deny or refuse")
-	complete(cmd, "expect", string(query.Allow), string(query.Deny), string(query.Refuse))
-	completeObjects(cmd, manifests, "from", query.KindPod)
-	completeObjects(cmd, manifests, "to", query.KindPod, query.KindService, query.KindNode)
-	completeObjects(cmd, manifests, "node", query.KindNode)
+	complete(cmd, "expect", string(probe.Allow), string(probe.Deny), string(probe.Refuse))
+	completeObjects(cmd, manifests, "from", name.Pod)
+	completeObjects(cmd, manifests, "to", name.Pod, name.Service, name.Node)
+	completeObjects(cmd, manifests, "node", name.Node)
 	cmd.ValidArgsFunction = completeConnection(manifests)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		questions, err := opts.questions(args)
@@ -78,13 +81,13 @@ and with 1 on an error. With --expect, exit with 0 if every verdict is the expec
 			return err
 		}
 		opts.where.Namespace = manifests.scope()
-		return worst(probe(cmd, inv, questions, opts, output.form), certain(&state))
+		return worst(runProbe(cmd, inv, questions, opts, output.form), certain(&state))
 	}
 	return cmd
 }
 
 // completeObjects adds shell completion of the names of objects in the manifests. Those of the first kind have no prefix.
-func completeObjects(cmd *cobra.Command, manifests *manifestsFlag, flag string, kinds ...query.Kind) {
+func completeObjects(cmd *cobra.Command, manifests *manifestsFlag, flag string, kinds ...name.Kind) {
 	// It fails only for a flag that does not exist, or that has completions already.
 	_ = cmd.RegisterFlagCompletionFunc(flag,
 		func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
@@ -96,9 +99,9 @@ func completeObjects(cmd *cobra.Command, manifests *manifestsFlag, flag string, 
 // completeConnection completes each end of a connection such as shop/web-0->shop/db-0.
 func completeConnection(manifests *manifestsFlag) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-		kinds, head, end := []query.Kind{query.KindPod}, "", typed
+		kinds, head, end := []name.Kind{name.Pod}, "", typed
 		if from, to, ok := strings.Cut(typed, "->"); ok {
-			kinds, head, end = append(kinds, query.KindService, query.KindNode), from+"->", to
+			kinds, head, end = append(kinds, name.Service, name.Node), from+"->", to
 		}
 		names := startingWith(end, manifests.names(cmd, kinds[0], kinds...))
 		for i := range names {
@@ -109,16 +112,16 @@ func completeConnection(manifests *manifestsFlag) cobra.CompletionFunc {
 }
 
 // questions reads the questions, and reports all errors in them.
-func (o *probeOptions) questions(args []string) ([]query.Question, error) {
+func (o *probeOptions) questions(args []string) ([]question.Question, error) {
 	var faults []error
-	var out []query.Question
+	var out []question.Question
 	for _, text := range args {
-		q, err := query.ParseQuestion(text)
+		q, err := question.Parse(text)
 		out, faults = append(out, q), append(faults, err)
 	}
 	switch {
 	case o.from != "" && o.to != "":
-		q, err := query.ParseQuestion(o.from + "->" + o.to)
+		q, err := question.Parse(o.from + "->" + o.to)
 		if err == nil && o.port != "" {
 			q.Port = o.port
 		}
@@ -128,9 +131,9 @@ func (o *probeOptions) questions(args []string) ([]query.Question, error) {
 	case len(args) == 0:
 		faults = append(faults, errors.New("expected a connection, such as 'shop/web-0->shop/db-0:tcp/5432'"))
 	}
-	switch query.Verdict(o.expect) {
-	case "", query.Allow, query.Deny, query.Refuse:
-	case query.Mixed, query.VerdictUnknown:
+	switch probe.Verdict(o.expect) {
+	case "", probe.Allow, probe.Deny, probe.Refuse:
+	case probe.Mixed, probe.VerdictUnknown:
 		fallthrough
 	default:
 		faults = append(faults, fmt.Errorf("--expect: %q: expected allow, deny or refuse", o.expect))
@@ -138,29 +141,29 @@ func (o *probeOptions) questions(args []string) ([]query.Question, error) {
 	return out, errors.Join(faults...)
 }
 
-func probe(cmd *cobra.Command, inv *query.Inventory, questions []query.Question, o *probeOptions, form string) error {
+func runProbe(cmd *cobra.Command, inv *world.World, questions []question.Question, o *probeOptions, form string) error {
 	var report struct {
-		Answers []query.Answer `json:"answers"`
+		Answers []probe.Answer `json:"answers"`
 	}
-	where := o.where
+	var rows probe.RowNamer
 	if form != formTable && form != formName {
-		where.Rows = rowNamer(o.rows, inv)
+		rows = rowNamer(o.rows, inv)
 	}
 	var faults []error
 	for _, q := range questions {
-		answers, err := inv.Probe(q, where)
+		answers, err := probe.WithRows(inv, q, o.where, rows)
 		report.Answers, faults = append(report.Answers, answers...), append(faults, err)
 	}
 	if err := errors.Join(faults...); err != nil {
 		return err
 	}
-	want := query.Allow
+	want := probe.Allow
 	if o.expect != "" {
-		want = query.Verdict(o.expect)
+		want = probe.Verdict(o.expect)
 	}
 	others, unknown := 0, 0
 	for i := range report.Answers {
-		if v := report.Answers[i].Verdict; v == query.VerdictUnknown {
+		if v := report.Answers[i].Verdict; v == probe.VerdictUnknown {
 			unknown++
 		} else if v != want {
 			others++
@@ -192,9 +195,9 @@ func probe(cmd *cobra.Command, inv *query.Inventory, questions []query.Question,
 }
 
 // decidingPolicies lists the policies that allow or deny what answers are about.
-func decidingPolicies(answers []query.Answer) []string {
+func decidingPolicies(answers []probe.Answer) []string {
 	var out []string
-	add := func(sides ...*query.Side) {
+	add := func(sides ...*probe.Side) {
 		for _, s := range sides {
 			if s == nil {
 				continue
@@ -227,7 +230,7 @@ func decidingPolicies(answers []query.Answer) []string {
 }
 
 // answersText formats answers.
-func answersText(answers []query.Answer, i palette) string {
+func answersText(answers []probe.Answer, i palette) string {
 	var b strings.Builder
 	for n, a := range grouped(answers) {
 		if n > 0 {

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"sigs.k8s.io/yaml"
 
-	"github.com/netloom/netloom/pkg/answers/query"
+	"github.com/netloom/netloom/pkg/answers/probe"
 )
 
 var exampleDir = filepath.Join("..", "..", "examples")
@@ -98,14 +98,14 @@ func TestProbe(t *testing.T) {
 
 func TestProbeAsData(t *testing.T) {
 	args := []string{"probe", "-f", exampleDir, "shop/web-0->shop/db-0:5432", "-o"}
-	var fromJSON, fromYAML struct{ Answers []query.Answer }
+	var fromJSON, fromYAML struct{ Answers []probe.Answer }
 	got := netloom(t, append(args, "json")...)
 	require.Equal(t, exitDiffers, got.code)
 	require.NoError(t, json.Unmarshal([]byte(got.out), &fromJSON))
 	require.NoError(t, yaml.Unmarshal([]byte(netloom(t, append(args, "yaml")...).out), &fromYAML))
 	require.Equal(t, fromJSON, fromYAML)
 	require.Len(t, fromJSON.Answers, 1)
-	require.Equal(t, query.Deny, fromJSON.Answers[0].Verdict)
+	require.Equal(t, probe.Deny, fromJSON.Answers[0].Verdict)
 	for _, name := range []string{
 		`"question"`, `"verdict": "deny"`, `"flows"`, `"family": "ipv6"`, `"egress"`, `"isolatedBy"`, `"change"`,
 	} {

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/netloom/netloom/backends"
-	"github.com/netloom/netloom/pkg/answers/query"
+	"github.com/netloom/netloom/pkg/answers/probe"
 )
 
 // TestProbeNamesTheRowsThatDecide probes without a database and looks up every row it names in one with the same content.
@@ -22,13 +22,13 @@ func TestProbeNamesTheRowsThatDecide(t *testing.T) {
 		"*/*->*/*:tcp/9000", "*/*->*/*:tcp/5432", "*/*->*/*:icmp", "203.0.113.7->shop/web-0:8080", "node/node-b->shop/db-0:5432",
 		"shop/api-0->monitoring/prometheus-0:udp/53")
 	require.Empty(t, got.errout)
-	var report struct{ Answers []query.Answer }
+	var report struct{ Answers []probe.Answer }
 	require.NoError(t, json.Unmarshal([]byte(got.out), &report))
 	known := map[string]backends.Trail{}
 	sides := 0
 	for _, a := range report.Answers {
 		for _, f := range a.Flows {
-			for _, s := range []*query.Side{f.Egress, f.Ingress} {
+			for _, s := range []*probe.Side{f.Egress, f.Ingress} {
 				if len(s.IsolatedBy) == 0 || s.Itself {
 					require.Empty(t, s.Rows)
 					continue
@@ -38,7 +38,7 @@ func TestProbeNamesTheRowsThatDecide(t *testing.T) {
 				for _, row := range s.Rows {
 					trail := trailOfRow(t, known, row.UUID, nb)
 					require.Equal(t, row.Name, trail.Name)
-					if s.Verdict == query.Allow {
+					if s.Verdict == probe.Allow {
 						require.Equal(t, "allow-related", trail.Row["action"])
 						require.Contains(t, trail.Origins, row.For)
 						match, _ := trail.Row["match"].(string)

@@ -8,12 +8,14 @@ import (
 	"strings"
 
 	"github.com/netloom/netloom/backends/openwrt"
-	"github.com/netloom/netloom/pkg/answers/query"
+	"github.com/netloom/netloom/pkg/answers/explain"
+	"github.com/netloom/netloom/pkg/answers/intents"
+	"github.com/netloom/netloom/pkg/answers/world"
 	"github.com/netloom/netloom/pkg/intent"
 )
 
 // sdwanTables are the CNFs of a snapshot, and their intended configuration.
-func sdwanTables(d *query.Intents) []*table {
+func sdwanTables(d *intents.List) []*table {
 	cnfs := table{head: []string{"DEVICE", "SCOPE", "WORKLOAD", "ADDRESS", "STATE"}}
 	for n := range d.CNFs {
 		g := &d.CNFs[n]
@@ -28,14 +30,14 @@ func sdwanTables(d *query.Intents) []*table {
 }
 
 // deviceText formats the content of a device intent. References to objects of its scope omit the scope.
-func deviceText(e *query.DeviceIntent) string {
+func deviceText(e *intents.Device) string {
 	if e.Gone {
 		return "to be deleted"
 	}
 	if e.Unknown {
 		return "not known yet: devices keep what they have"
 	}
-	text := strings.ReplaceAll(query.FieldsText(e.Wants), "="+e.Scope+"/", "=")
+	text := strings.ReplaceAll(intents.FieldsText(e.Wants), "="+e.Scope+"/", "=")
 	if e.Adopts != "" {
 		text = "replaces " + e.Adopts + ": " + text
 	}
@@ -43,7 +45,7 @@ func deviceText(e *query.DeviceIntent) string {
 }
 
 // sdwan writes what an SD-WAN object configures.
-func (w *answerWriter) sdwan(e *query.SDWANExplanation) {
+func (w *answerWriter) sdwan(e *explain.SDWAN) {
 	w.line("%s", w.palette.bold(e.Name))
 	w.problems(e.Problems)
 	for _, field := range []struct{ name, text string }{
@@ -81,7 +83,7 @@ func (w *answerWriter) sdwan(e *query.SDWANExplanation) {
 }
 
 // sdwanSections are the sections made from an SD-WAN object on each of its CNFs.
-func sdwanSections(inv *query.Inventory, e *query.SDWANExplanation) map[string][]openwrt.Section {
+func sdwanSections(inv *world.World, e *explain.SDWAN) map[string][]openwrt.Section {
 	out := map[string][]openwrt.Section{}
 	for i := range e.CNFs {
 		g := inv.Snapshot().CNF(intent.CNFID(e.CNFs[i].ID))

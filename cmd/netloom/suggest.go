@@ -11,8 +11,9 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 
 	"github.com/netloom/netloom/pkg/answers/flows"
-	"github.com/netloom/netloom/pkg/answers/query"
+	"github.com/netloom/netloom/pkg/answers/question"
 	"github.com/netloom/netloom/pkg/answers/suggest"
+	"github.com/netloom/netloom/pkg/answers/world"
 )
 
 // suggestOptions is the command line of suggest.
@@ -71,7 +72,7 @@ func (o *suggestOptions) run(cmd *cobra.Command, manifests *manifestsFlag, args 
 	if err != nil {
 		return err
 	}
-	s, err := suggest.For(state, wanted, func(policies []*networkingv1.NetworkPolicy) (query.State, error) {
+	s, err := suggest.For(state, wanted, func(policies []*networkingv1.NetworkPolicy) (world.State, error) {
 		return withPolicies(cmd, manifests, policies)
 	})
 	if err != nil {
@@ -81,14 +82,14 @@ func (o *suggestOptions) run(cmd *cobra.Command, manifests *manifestsFlag, args 
 }
 
 // connections lists those of the command line and those that were denied according to the logs.
-func (o *suggestOptions) connections(cmd *cobra.Command, inv *query.Inventory, namespace string, args []string) ([]query.Connection, error) {
-	var out []query.Connection
+func (o *suggestOptions) connections(cmd *cobra.Command, inv *world.World, namespace string, args []string) ([]question.Connection, error) {
+	var out []question.Connection
 	var faults []error
 	for _, text := range args {
-		q, err := query.ParseQuestion(text)
+		q, err := question.Parse(text)
 		if err == nil {
-			var list []query.Connection
-			list, err = inv.Connections(q, query.Where{Namespace: namespace})
+			var list []question.Connection
+			list, err = question.Connections(inv, q, question.Where{Namespace: namespace})
 			out = append(out, list...)
 		}
 		faults = append(faults, err)
@@ -106,7 +107,7 @@ func (o *suggestOptions) connections(cmd *cobra.Command, inv *query.Inventory, n
 		if f.Verdict != flows.Denied {
 			continue
 		}
-		list, err := inv.Connections(f.Question(), query.Where{})
+		list, err := question.Connections(inv, f.Question(), question.Where{})
 		if err != nil {
 			cmd.PrintErrln("note: not considered:", err)
 		}
@@ -119,19 +120,19 @@ func (o *suggestOptions) connections(cmd *cobra.Command, inv *query.Inventory, n
 }
 
 // withPolicies reads the manifests again, with further policies.
-func withPolicies(cmd *cobra.Command, manifests *manifestsFlag, policies []*networkingv1.NetworkPolicy) (query.State, error) {
+func withPolicies(cmd *cobra.Command, manifests *manifestsFlag, policies []*networkingv1.NetworkPolicy) (world.State, error) {
 	dir, err := os.MkdirTemp("", "netloom-suggest-")
 	if err != nil {
-		return query.State{}, err
+		return world.State{}, err
 	}
 	defer func() { _ = os.RemoveAll(dir) }() // what is left of it is a small file
 	text, err := suggest.Manifest(policies)
 	if err != nil {
-		return query.State{}, err
+		return world.State{}, err
 	}
 	path := filepath.Join(dir, "suggested.yaml")
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		return query.State{}, err
+		return world.State{}, err
 	}
 	return manifests.edited(cmd, []string{path}, nil)
 }

@@ -9,13 +9,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/netloom/netloom/pkg/answers/query"
+	"github.com/netloom/netloom/pkg/answers/probe"
 )
 
 // checked is a file of expectations and its results.
 type checked struct {
 	File string `json:"file"`
-	query.Results
+	probe.Results
 }
 
 func newTest() *cobra.Command {
@@ -49,7 +49,7 @@ Exit with 0 if all are met, with 2 if one is not, and with 3 if one cannot be ev
 		failed, unknown, count := 0, 0, 0
 		done := progress(cmd, "judging")
 		for i, file := range files {
-			results := inv.Check(file)
+			results := probe.Check(inv, file)
 			all = append(all, checked{args[i], results})
 			failed, unknown, count = failed+results.Failed, unknown+unevaluated(&results), count+len(results.Results)
 		}
@@ -74,7 +74,7 @@ func verdictOfTests(failed, unknown, count int) error {
 }
 
 // unevaluated counts the expectations that cannot be evaluated.
-func unevaluated(r *query.Results) int {
+func unevaluated(r *probe.Results) int {
 	n := 0
 	for i := range r.Results {
 		if r.Results[i].Error != "" {
@@ -85,11 +85,11 @@ func unevaluated(r *query.Results) int {
 }
 
 // readExpectations reads every file and reports all errors in them.
-func readExpectations(paths []string) ([]*query.Expectations, error) {
+func readExpectations(paths []string) ([]*probe.Expectations, error) {
 	if len(paths) == 0 {
 		return nil, errors.New("expected a file of expectations; docs/commands/test.md describes its format")
 	}
-	var files []*query.Expectations
+	var files []*probe.Expectations
 	var faults []error
 	for _, path := range paths {
 		content, err := os.ReadFile(path) //nolint:gosec // the file that the user names is the one to read
@@ -97,7 +97,7 @@ func readExpectations(paths []string) ([]*query.Expectations, error) {
 			faults = append(faults, err)
 			continue
 		}
-		file, err := query.ParseExpectations(content)
+		file, err := probe.ParseExpectations(content)
 		if err != nil {
 			for _, line := range strings.Split(err.Error(), "\n") {
 				faults = append(faults, fmt.Errorf("%s: %s", path, line))
@@ -150,7 +150,7 @@ func checkedText(all []checked, quiet bool, i palette) string {
 }
 
 // failure writes why an expectation is not met.
-func (w *answerWriter) failure(r *query.Result) {
+func (w *answerWriter) failure(r *probe.Result) {
 	w.line("%s  %s", w.palette.bad("FAIL"), w.palette.bold(r.Name))
 	if r.Error != "" {
 		w.line("      cannot be evaluated: %s", r.Error)

@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/netloom/netloom/pkg/answers/query"
+	"github.com/netloom/netloom/pkg/answers/probe"
 	"github.com/netloom/netloom/test/policygen"
 )
 
@@ -83,15 +83,15 @@ func BenchmarkTestCommand(b *testing.B) {
 	text, err := policygen.YAML(cluster)
 	require.NoError(b, err)
 	require.NoError(b, os.WriteFile(filepath.Join(dir, "manifests.yaml"), text, 0o600))
-	file := &query.Expectations{}
+	file := &probe.Expectations{}
 	for i := range 500 {
 		from, to := cluster.Pods[i], cluster.Pods[999-i]
-		e := query.Expectation{
-			From: query.Words{from.Namespace + "/" + from.Name}, To: query.Words{to.Namespace + "/" + to.Name},
-			Ports: query.Words{"tcp/80"}, Expect: query.Deny,
+		e := probe.Expectation{
+			From: probe.Words{from.Namespace + "/" + from.Name}, To: probe.Words{to.Namespace + "/" + to.Name},
+			Ports: probe.Words{"tcp/80"}, Expect: probe.Deny,
 		}
 		if i%2 == 0 {
-			e.From, e.Expect = query.Words{fmt.Sprintf("10.1.%d.%d", i/200, i%200)}, query.Allow
+			e.From, e.Expect = probe.Words{fmt.Sprintf("10.1.%d.%d", i/200, i%200)}, probe.Allow
 		}
 		file.List = append(file.List, e)
 	}

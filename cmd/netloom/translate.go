@@ -11,15 +11,17 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/netloom/netloom/pkg/answers/query"
+	"github.com/netloom/netloom/pkg/answers/intents"
+	"github.com/netloom/netloom/pkg/answers/world"
+	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
 )
 
 // translation is the translation of manifests.
 type translation struct {
-	Intents  query.Intents    `json:"intents"`
+	Intents  intents.List     `json:"intents"`
 	Problems []object.Problem `json:"problems"`
-	Read     *query.Reading   `json:"read,omitempty"`
+	Read     *world.Reading   `json:"read,omitempty"`
 }
 
 func newTranslate() *cobra.Command {
@@ -47,7 +49,7 @@ Exit with 0 if there are no problems, with 3 if there are or if there is nothing
 		if err != nil {
 			return err
 		}
-		t := translation{Intents: state.Intents(), Problems: state.Problems, Read: state.Reading}
+		t := translation{Intents: intents.Of(&state), Problems: state.Problems, Read: state.Reading}
 		if t.Problems == nil {
 			t.Problems = []object.Problem{}
 		}
@@ -94,8 +96,8 @@ func printTranslation(w io.Writer, form, path string, t *translation, pods int) 
 }
 
 // translationText formats intents: a line for each rule, and for each frontend.
-func translationText(d *query.Intents, endpoints int, i palette) string {
-	sets := map[string]*query.SetIntent{}
+func translationText(d *intents.List, endpoints int, i palette) string {
+	sets := map[string]*intents.Set{}
 	for n := range d.Sets {
 		sets[d.Sets[n].ID] = &d.Sets[n]
 	}
@@ -149,7 +151,7 @@ func translationText(d *query.Intents, endpoints int, i palette) string {
 }
 
 // backendName is the address of a backend, or its pod if the address is made up.
-func backendName(b query.BackendIntent) string {
+func backendName(b intents.Backend) string {
 	if strings.HasPrefix(b.Address, "(") {
 		return b.Pod + b.Address[strings.LastIndex(b.Address, ":"):]
 	}
@@ -165,15 +167,15 @@ func nothingText(pods int) string {
 }
 
 // orderedTable has a line for each rule of cluster-wide policies, in the order of evaluation.
-func orderedTable(d *query.Intents, sets map[string]*query.SetIntent) *table {
+func orderedTable(d *intents.List, sets map[string]*intents.Set) *table {
 	t := &table{head: []string{"TIER", "PRIORITY", "POLICY", "DIRECTION", "PODS", "ACTION", "PORTS", "PEERS"}}
-	var policies []*query.PolicyIntent
+	var policies []*intents.Policy
 	for n := range d.Policies {
 		if d.Policies[n].Priority != nil {
 			policies = append(policies, &d.Policies[n])
 		}
 	}
-	slices.SortStableFunc(policies, func(a, b *query.PolicyIntent) int {
+	slices.SortStableFunc(policies, func(a, b *intents.Policy) int {
 		kind, name, _ := strings.Cut(a.Origin, "/")
 		otherKind, otherName, _ := strings.Cut(b.Origin, "/")
 		return cmp.Or(
@@ -202,7 +204,7 @@ func orderedTable(d *query.Intents, sets map[string]*query.SetIntent) *table {
 	return t
 }
 
-func peerTitle(sets map[string]*query.SetIntent, peer string) string {
+func peerTitle(sets map[string]*intents.Set, peer string) string {
 	s := sets[peer]
 	if s == nil {
 		return peer
@@ -212,7 +214,7 @@ func peerTitle(sets map[string]*query.SetIntent, peer string) string {
 		title = s.ID
 	}
 	if len(s.Prefixes) > 0 && strings.HasPrefix(s.Title, s.Prefixes[0].String()) { // there are no pods among them
-		return query.PrefixText(s.Prefixes)
+		return intent.PrefixText(s.Prefixes)
 	}
 	return fmt.Sprintf("%s (%d)", title, len(s.Members))
 }

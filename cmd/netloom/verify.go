@@ -15,8 +15,8 @@ import (
 
 	"github.com/netloom/netloom/backends/builtin"
 	"github.com/netloom/netloom/backends/ovn"
-	"github.com/netloom/netloom/pkg/answers/query"
 	"github.com/netloom/netloom/pkg/answers/verify"
+	"github.com/netloom/netloom/pkg/answers/world"
 	"github.com/netloom/netloom/pkg/daemon"
 	"github.com/netloom/netloom/pkg/inputs/source"
 	"github.com/netloom/netloom/pkg/offline"
@@ -118,7 +118,7 @@ func (v *verifier) run(cmd *cobra.Command) error {
 }
 
 // compare reads everything once and compares it.
-func (v *verifier) compare(ctx context.Context, cmd *cobra.Command) (*query.State, *verify.Report, error) {
+func (v *verifier) compare(ctx context.Context, cmd *cobra.Command) (*world.State, *verify.Report, error) {
 	rows, err := v.rows(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -132,7 +132,7 @@ func (v *verifier) compare(ctx context.Context, cmd *cobra.Command) (*query.Stat
 }
 
 // judged is a state without the doubts that other commands have about firewalls: verify evaluates them.
-func judged(state *query.State) *query.State {
+func judged(state *world.State) *world.State {
 	out := *state
 	out.Objects.Firewalls = nil
 	return &out
@@ -157,7 +157,7 @@ func (v *verifier) rows(ctx context.Context) (*nbtrace.Rows, error) {
 }
 
 // state reads the objects: manifests, or a cluster.
-func (v *verifier) state(ctx context.Context, cmd *cobra.Command) (*query.State, error) {
+func (v *verifier) state(ctx context.Context, cmd *cobra.Command) (*world.State, error) {
 	if v.manifests.fromFiles() {
 		state, err := v.manifests.load(cmd)
 		return &state, err

@@ -7,7 +7,7 @@ import (
 
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/backends/builtin"
-	"github.com/netloom/netloom/pkg/answers/query"
+	"github.com/netloom/netloom/pkg/answers/world"
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/offline"
 	"github.com/netloom/netloom/pkg/reconcile"
@@ -39,7 +39,7 @@ func embedFor(ctx context.Context, settings *builtin.Settings, cluster string) (
 
 // PlanBetween returns the plan that takes a target from one state to another. The target is an embedded one with a port for every
 // pod.
-func PlanBetween(ctx context.Context, settings builtin.Settings, before, after query.State) (*backends.Plan, error) {
+func PlanBetween(ctx context.Context, settings builtin.Settings, before, after world.State) (*backends.Plan, error) {
 	embedded, err := embedFor(ctx, &settings, before.Cluster)
 	if err != nil {
 		return nil, err

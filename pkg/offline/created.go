@@ -3,15 +3,15 @@ package offline
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/netloom/netloom/pkg/answers/query"
+	"github.com/netloom/netloom/pkg/answers/world"
 	"github.com/netloom/netloom/pkg/object"
 )
 
 // LoadCreated is Load that also returns when the policies were created, as far as they say.
-func LoadCreated(opts Manifests) (query.State, map[object.Ref]metav1.Time, error) {
+func LoadCreated(opts Manifests) (world.State, map[object.Ref]metav1.Time, error) {
 	m, err := readManifests(opts)
 	if err != nil {
-		return query.State{}, nil, err
+		return world.State{}, nil, err
 	}
 	created := map[object.Ref]metav1.Time{}
 	for _, kind := range judged() {

@@ -9,16 +9,16 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/netloom/netloom/pkg/answers/lint"
-	"github.com/netloom/netloom/pkg/answers/query"
+	"github.com/netloom/netloom/pkg/answers/world"
 	"github.com/netloom/netloom/pkg/inputs/manifest"
 	"github.com/netloom/netloom/pkg/object"
 )
 
 // Lint reads manifests and judges their policies: see lint.Run. Findings have their file and line, and what ignores accept is marked.
-func Lint(opts Manifests, options lint.Options) (lint.Report, query.State, error) {
+func Lint(opts Manifests, options lint.Options) (lint.Report, world.State, error) {
 	m, err := readManifests(opts)
 	if err != nil {
-		return lint.Report{}, query.State{}, err
+		return lint.Report{}, world.State{}, err
 	}
 	state := m.state(opts)
 	cluster := &lint.Cluster{

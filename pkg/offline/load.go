@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/netloom/netloom/pkg/answers/query"
+	"github.com/netloom/netloom/pkg/answers/world"
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
 	"github.com/netloom/netloom/pkg/feedback/sdwan/status"
 	"github.com/netloom/netloom/pkg/inputs/manifest"
@@ -49,23 +49,23 @@ type Manifests struct {
 
 // Load reads manifests once and translates them. It fails if they cannot be read at all; faults inside them are among the
 // problems of the state.
-func Load(opts Manifests) (query.State, error) {
+func Load(opts Manifests) (world.State, error) {
 	m, err := readManifests(opts)
 	if err != nil {
-		return query.State{}, err
+		return world.State{}, err
 	}
 	others, err := m.others(&opts)
 	if err != nil {
-		return query.State{}, err
+		return world.State{}, err
 	}
 	return m.state(opts, others...), nil
 }
 
 // state translates the objects, with those of other clusters as peers. These become states as well.
-func (m *manifests) state(opts Manifests, others ...*member) query.State {
+func (m *manifests) state(opts Manifests, others ...*member) world.State {
 	members := append([]*member{{manifests: m, opts: opts, judged: true}}, others...)
 	complete(members)
-	states := make([]query.State, len(members))
+	states := make([]world.State, len(members))
 	for i := range members {
 		states[i] = members[i].translate(members)
 	}
@@ -81,9 +81,9 @@ func (m *manifests) state(opts Manifests, others ...*member) query.State {
 
 // translate makes the state of a cluster: what its objects mean, with the pods of the other members as peers. It means nothing if
 // its policies were not read.
-func (m *member) translate(members []*member) query.State {
+func (m *member) translate(members []*member) world.State {
 	opts := m.opts
-	state := query.State{
+	state := world.State{
 		Cluster: opts.Translator.Cluster, Firewalls: opts.Translator.Firewalls, Reading: m.reading(&opts), Unread: m.unread, MadeUp: madeUpBy(members),
 	}
 	t := translator.New(opts.Translator)
@@ -114,7 +114,7 @@ func (m *member) translate(members []*member) query.State {
 }
 
 // meaning adds what a translator made of the objects.
-func (m *member) meaning(t *translator.Translator, members []*member, state *query.State) {
+func (m *member) meaning(t *translator.Translator, members []*member, state *world.State) {
 	state.Snapshot, state.View = t.Snapshot(), t.View()
 	if hint := dependsOnMadeUp(state, m.standIns.made.All()); hint != "" {
 		state.Reading.Hints = append(state.Reading.Hints, hint)
@@ -198,8 +198,8 @@ func (m *manifests) remove(ref object.Ref) bool {
 }
 
 // reading reports what was read.
-func (m *manifests) reading(opts *Manifests) *query.Reading {
-	r := &query.Reading{Objects: map[string]int{}, Ignored: map[string]int{}, Live: opts.Live, Empty: m.empty}
+func (m *manifests) reading(opts *Manifests) *world.Reading {
+	r := &world.Reading{Objects: map[string]int{}, Ignored: map[string]int{}, Live: opts.Live, Empty: m.empty}
 	skipped := map[string]int{}
 	for _, source := range m.sources {
 		r.Files += source.Files()
@@ -228,7 +228,7 @@ func (m *manifests) reading(opts *Manifests) *query.Reading {
 		}
 	}
 	for kind := range r.Ignored {
-		if query.JudgesConnections(kind) && !slices.Contains(opts.Ignore, kind) {
+		if world.JudgesConnections(kind) && !slices.Contains(opts.Ignore, kind) {
 			r.Unjudged = append(r.Unjudged, kind)
 		}
 	}
@@ -247,7 +247,7 @@ func (m *manifests) unavailable() []string {
 }
 
 // addObject adds an object of a kind that queries may name.
-func addObject(to *query.Objects, found runtime.Object) {
+func addObject(to *world.Objects, found runtime.Object) {
 	r, _, ok := v1alpha1.ResourceOf(found)
 	o, _ := found.(status.Object)
 	if !ok || o == nil {
@@ -255,7 +255,7 @@ func addObject(to *query.Objects, found runtime.Object) {
 		return
 	}
 	state, message := status.StateOf(o)
-	to.Add(query.SDWANObject{
+	to.Add(world.SDWANObject{
 		Kind: r.Kind, Plural: r.Plural, Namespace: o.GetNamespace(), Name: o.GetName(), State: state, Message: message,
 	})
 }

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/netloom/netloom/pkg/answers/query"
+	"github.com/netloom/netloom/pkg/answers/world"
 	"github.com/netloom/netloom/pkg/intent"
 )
 
@@ -16,7 +16,7 @@ const shownRules = 3
 
 // dependsOnMadeUp is a hint about the rules whose blocks match pods by their made-up addresses only: the real ones may be elsewhere. "" if
 // there is none. A block that matches every address of a family, and what is left of it by exceptions for private networks, is not meant.
-func dependsOnMadeUp(s *query.State, madeUp []netip.Addr) string {
+func dependsOnMadeUp(s *world.State, madeUp []netip.Addr) string {
 	if len(madeUp) == 0 {
 		return ""
 	}

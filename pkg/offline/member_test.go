@@ -8,7 +8,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/netloom/netloom/pkg/answers/query"
+	"github.com/netloom/netloom/pkg/answers/explain"
+	"github.com/netloom/netloom/pkg/answers/impact"
+	"github.com/netloom/netloom/pkg/answers/probe"
+	"github.com/netloom/netloom/pkg/answers/question"
+	"github.com/netloom/netloom/pkg/answers/world"
 	"github.com/netloom/netloom/pkg/inputs/manifest"
 	"github.com/netloom/netloom/pkg/inputs/source"
 	"github.com/netloom/netloom/pkg/offline"
@@ -105,26 +109,26 @@ func TestQuestionsAcrossClusters(t *testing.T) {
 	require.NoError(t, err)
 	for _, tc := range []struct {
 		name, text   string
-		files, live  query.Verdict
+		files, live  probe.Verdict
 		egress, note string // the cluster that decides about egress, and why the verdict is unknown live
 	}{
-		{"both ends allow", "a/shop/web-0->b/shop/web-0:80", query.Allow, query.VerdictUnknown, "", "the ingress of b/shop/web-0 is decided in cluster b, whose policies were not read"},
-		{"the other cluster denies", "shop/web-0->b/shop/web-0:81", query.Deny, query.VerdictUnknown, "", "the ingress of b/shop/web-0 is decided in cluster b, whose policies were not read"},
-		{"the own cluster denies", "shop/web-0->b/shop/web-0:82", query.Deny, query.Deny, "", ""},
-		{"from the other cluster", "b/ops/web-0->shop/db-0:1", query.Allow, query.VerdictUnknown, "b", ""},
-		{"from a namesake", "shop/web-0->shop/db-0:80", query.Deny, query.Deny, "", ""},
-		{"within the other cluster", "b/ops/web-0->b/shop/web-0:80", query.Deny, query.VerdictUnknown, "b", ""},
-		{"addresses", "10.2.0.2->10.1.0.2:80", query.Allow, query.VerdictUnknown, "b", ""},
-		{"an address of two clusters", "203.0.113.7->10.9.0.9:80", query.Deny, query.VerdictUnknown, "", "the ingress of 10.9.0.9 is decided in cluster b, whose policies were not read"},
-		{"patterns", "b/*/web-0->shop/db-0:80", query.Allow, query.VerdictUnknown, "b", ""},
-		{"outside to the other cluster", "203.0.113.7->pod/b/ops/web-0:80", query.Allow, query.VerdictUnknown, "", "the ingress of b/ops/web-0 is decided in cluster b, whose policies were not read"},
+		{"both ends allow", "a/shop/web-0->b/shop/web-0:80", probe.Allow, probe.VerdictUnknown, "", "the ingress of b/shop/web-0 is decided in cluster b, whose policies were not read"},
+		{"the other cluster denies", "shop/web-0->b/shop/web-0:81", probe.Deny, probe.VerdictUnknown, "", "the ingress of b/shop/web-0 is decided in cluster b, whose policies were not read"},
+		{"the own cluster denies", "shop/web-0->b/shop/web-0:82", probe.Deny, probe.Deny, "", ""},
+		{"from the other cluster", "b/ops/web-0->shop/db-0:1", probe.Allow, probe.VerdictUnknown, "b", ""},
+		{"from a namesake", "shop/web-0->shop/db-0:80", probe.Deny, probe.Deny, "", ""},
+		{"within the other cluster", "b/ops/web-0->b/shop/web-0:80", probe.Deny, probe.VerdictUnknown, "b", ""},
+		{"addresses", "10.2.0.2->10.1.0.2:80", probe.Allow, probe.VerdictUnknown, "b", ""},
+		{"an address of two clusters", "203.0.113.7->10.9.0.9:80", probe.Deny, probe.VerdictUnknown, "", "the ingress of 10.9.0.9 is decided in cluster b, whose policies were not read"},
+		{"patterns", "b/*/web-0->shop/db-0:80", probe.Allow, probe.VerdictUnknown, "b", ""},
+		{"outside to the other cluster", "203.0.113.7->pod/b/ops/web-0:80", probe.Allow, probe.VerdictUnknown, "", "the ingress of b/ops/web-0 is decided in cluster b, whose policies were not read"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			q, err := query.ParseQuestion(tc.text)
+			q, err := question.Parse(tc.text)
 			require.NoError(t, err)
-			for state, want := range map[*query.State]query.Verdict{&files: tc.files, &live: tc.live} {
-				inv := query.NewInventory(*state)
-				answers, err := inv.Probe(q, query.Where{})
+			for state, want := range map[*world.State]probe.Verdict{&files: tc.files, &live: tc.live} {
+				inv := world.New(*state)
+				answers, err := probe.Of(inv, q, question.Where{})
 				require.NoError(t, err)
 				for _, a := range answers {
 					require.Equal(t, want, a.Verdict, a)
@@ -135,10 +139,10 @@ func TestQuestionsAcrossClusters(t *testing.T) {
 					}
 				}
 				// Expectations are judged in another way, which has to agree.
-				e := query.Expectation{From: query.Words{q.From}, To: query.Words{q.To}, Ports: query.Words{q.Port}, Expect: tc.files}
-				results := inv.Check(&query.Expectations{List: []query.Expectation{e}})
-				require.Equal(t, want != query.VerdictUnknown, results.Results[0].Passed, results)
-				require.Equal(t, want == query.VerdictUnknown, results.Results[0].Error != "", results)
+				e := probe.Expectation{From: probe.Words{q.From}, To: probe.Words{q.To}, Ports: probe.Words{q.Port}, Expect: tc.files}
+				results := probe.Check(inv, &probe.Expectations{List: []probe.Expectation{e}})
+				require.Equal(t, want != probe.VerdictUnknown, results.Results[0].Passed, results)
+				require.Equal(t, want == probe.VerdictUnknown, results.Results[0].Error != "", results)
 			}
 		})
 	}
@@ -157,7 +161,7 @@ func TestNamesOfClusters(t *testing.T) {
 		Peers: []offline.Peer{{Name: "b", Path: filepath.Join(dir, "b")}, {Name: "c", Path: filepath.Join(dir, "c")}, {Name: "deploy", Path: filepath.Join(dir, "c")}},
 	})
 	require.NoError(t, err)
-	inv := query.NewInventory(state)
+	inv := world.New(state)
 	for _, tc := range []struct{ text, from, err string }{
 		{"shop/web-0->shop/db-0:80", "shop/web-0", ""},
 		{"a/shop/web-0->shop/db-0:80", "shop/web-0", ""},
@@ -176,9 +180,9 @@ func TestNamesOfClusters(t *testing.T) {
 		{"shop/db-0->b/svc/shop/web", "", "from shop/db-0 to b/svc/shop/web: a Service has connections of its own cluster only: use its pods"},
 	} {
 		t.Run(tc.text, func(t *testing.T) {
-			q, err := query.ParseQuestion(tc.text)
+			q, err := question.Parse(tc.text)
 			require.NoError(t, err)
-			answers, err := inv.Probe(q, query.Where{})
+			answers, err := probe.Of(inv, q, question.Where{})
 			if tc.err != "" {
 				require.ErrorContains(t, err, tc.err)
 				return
@@ -193,19 +197,19 @@ func TestExplainAcrossClusters(t *testing.T) {
 	dir := clusterDirs(t)
 	live, err := offline.Load(offline.Manifests{Paths: []string{"-"}, Stdin: bytes.NewReader(dumped(t, dir)), Live: true, Set: true})
 	require.NoError(t, err)
-	inv := query.NewInventory(live)
-	e, err := inv.Explain("b/pod/shop/web-0", "")
+	inv := world.New(live)
+	e, err := explain.Of(inv, "b/pod/shop/web-0", "")
 	require.NoError(t, err)
 	require.Equal(t, "b", e.ClusterName)
 	require.Equal(t, "b/shop/web-0", e.Pod.Name)
-	require.Equal(t, []query.Rule{{Policy: "a/NetworkPolicy/shop/db", Path: "spec.ingress[0]"}}, e.Pod.PeerIn)
+	require.Equal(t, []world.Rule{{Policy: "a/NetworkPolicy/shop/db", Path: "spec.ingress[0]"}}, e.Pod.PeerIn)
 	require.Nil(t, e.Pod.Ingress)
 	require.Equal(t, "its policies are those of cluster b, which were not read", e.Pod.Note)
-	e, err = inv.Explain("pod/shop/db-0", "")
+	e, err = explain.Of(inv, "pod/shop/db-0", "")
 	require.NoError(t, err)
 	require.Equal(t, []string{"b/ops/web-0", "b/shop/web-0"}, e.Pod.Ingress.Reach[0].Pods)
 	require.Equal(t, []string{"b"}, e.Pod.Ingress.Undecided)
-	_, err = inv.Explain("b/netpol/shop/web", "")
+	_, err = explain.Of(inv, "b/netpol/shop/web", "")
 	require.EqualError(t, err, "in cluster b: networkpolicy shop/web: not found; there is none; only its pods and namespaces were read")
 }
 
@@ -230,7 +234,7 @@ spec:
 `)
 	after, err := offline.Load(opts)
 	require.NoError(t, err)
-	impact := query.Compare(before, after)
+	impact := impact.Of(before, after)
 	require.Equal(t, []string{"b/shop/web-1"}, impact.Appeared)
 	require.Equal(t, 3, impact.Pods)
 	require.Equal(t, []string{"b"}, impact.Undecided)

@@ -12,7 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/netloom/netloom/pkg/answers/query"
+	"github.com/netloom/netloom/pkg/answers/name"
+	"github.com/netloom/netloom/pkg/answers/world"
 	"github.com/netloom/netloom/pkg/inputs/manifest/workload"
 	"github.com/netloom/netloom/pkg/object"
 )
@@ -21,7 +22,7 @@ import (
 // the endpoints of Services.
 type cluster struct {
 	objects   map[object.Ref]runtime.Object
-	workloads []query.Workload
+	workloads []world.Workload
 	made      workload.Addresses
 	problems  []object.Problem
 
@@ -168,7 +169,7 @@ func (c *cluster) addWorkloads(all []*workload.Workload, problems []object.Probl
 		if slices.ContainsFunc(w.Owners, func(o object.Ref) bool { return declared[o] }) {
 			continue
 		}
-		known := query.Workload{Word: w.Word(), Namespace: w.Ref.Namespace, Name: w.Ref.Name, HostNetwork: w.Template.Spec.HostNetwork}
+		known := world.Workload{Kind: name.Kind(w.Word()), Namespace: w.Ref.Namespace, Name: w.Ref.Name, HostNetwork: w.Template.Spec.HostNetwork}
 		pods := c.pods.Find(w.Ref.Namespace, w.Selector)
 		if len(pods) == 0 {
 			known.StandIn = true
@@ -239,7 +240,7 @@ func (c *cluster) familiesOf(s *corev1.Service) []corev1.IPFamily {
 }
 
 // describe adds to a state what stands for what.
-func (c *cluster) describe(s *query.State) {
+func (c *cluster) describe(s *world.State) {
 	s.Workloads = c.workloads
 	s.Problems = append(s.Problems, c.problems...)
 	s.Reading.StandIns, s.Reading.VIPs = c.standIns, c.vips

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/netloom/netloom/pkg/answers/query"
+	"github.com/netloom/netloom/pkg/answers/intents"
 	"github.com/netloom/netloom/pkg/inputs/retention"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
@@ -135,7 +135,7 @@ func (h *Handler) snapshot(w http.ResponseWriter, r *http.Request) {
 	h.serveLarge(w, r, httpbody.Key{Name: "snapshot", Number: edition}, func(out io.Writer) error {
 		encoder := json.NewEncoder(out)
 		encoder.SetIndent("", "  ")
-		return encoder.Encode(query.IntentsOf(s))
+		return encoder.Encode(intents.OfSnapshot(s))
 	})
 }
 

@@ -159,11 +159,11 @@ var rooms = []room{
 	}},
 	{dir: "pkg/serve/listener", may: []string{logrus}},
 	{dir: "pkg/serve", may: []string{
-		"backends", "pkg/serve/auth", "pkg/serve/httpbody", "pkg/intent", "pkg/serve/listener", "pkg/object", "pkg/pipeline", "pkg/answers/query", "pkg/inputs/retention",
+		"backends", "pkg/serve/auth", "pkg/serve/httpbody", "pkg/intent", "pkg/serve/listener", "pkg/object", "pkg/pipeline", "pkg/answers/intents", "pkg/inputs/retention",
 		"pkg/serve/webhook/certs", "k8s.io/client-go/kubernetes", "k8s.io/client-go/rest", logrus,
 	}},
 	{dir: "pkg/serve/web/live", may: []string{
-		"backends", "pkg/inputs/acllog", "pkg/intent", "pkg/object", "pkg/answers/flows", "pkg/pipeline", "pkg/answers/query", "pkg/reconcile", "pkg/serve/web",
+		"backends", "pkg/inputs/acllog", "pkg/intent", "pkg/object", "pkg/answers/flows", "pkg/answers/intents", "pkg/answers/world", "pkg/pipeline", "pkg/reconcile", "pkg/serve/web",
 		"translator", "k8s.io/api/...", "k8s.io/apimachinery/pkg/runtime", policyAPI, logrus,
 	}},
 	{dir: "pkg/feedback/target", may: []string{"backends", "pkg/intent", "pkg/feedback/metrics", "pkg/reconcile", logrus}},
@@ -176,23 +176,37 @@ var rooms = []room{
 		"pkg/apis/...", "k8s.io/api/core/v1", "k8s.io/apimachinery/...", "k8s.io/client-go/...",
 	}},
 	{dir: "pkg/answers/verify", pure: true, may: []string{
-		"labelcache", "pkg/apis/...", "pkg/intent", "pkg/object", "pkg/ovsdb/nbtrace", "pkg/answers/query", "pkg/answers/reach",
+		"labelcache", "pkg/apis/...", "pkg/intent", "pkg/object", "pkg/ovsdb/nbtrace", "pkg/answers/reach", "pkg/answers/world",
 	}},
-	{dir: "pkg/answers/query", pure: true, may: []string{
-		"labelcache", "pkg/apis/...", "pkg/intent", "pkg/object", "pkg/answers/precedence", "pkg/answers/reach", "pkg/object/spelling", "k8s.io/api/...",
-		"k8s.io/apimachinery/...", "sigs.k8s.io/json", policyAPI, yaml,
+	// answers: the base that questions share, then a room a question. A question never imports another one.
+	{dir: "pkg/answers/name", pure: true, may: []string{"pkg/intent", "pkg/object", "pkg/object/spelling"}},
+	{dir: "pkg/answers/world", pure: true, may: []string{
+		"labelcache", "pkg/apis/...", "pkg/answers/name", "pkg/intent", "pkg/object", "k8s.io/api/...", "k8s.io/apimachinery/...", policyAPI,
+	}},
+	{dir: "pkg/answers/intents", pure: true, may: []string{"pkg/answers/world", "pkg/intent", "pkg/object"}},
+	{dir: "pkg/answers/question", pure: true, may: []string{"pkg/answers/name", "pkg/answers/world", "pkg/intent", "pkg/object"}},
+	{dir: "pkg/answers/probe", pure: true, may: []string{
+		"pkg/answers/name", "pkg/answers/question", "pkg/answers/world", "pkg/intent", "pkg/object", "sigs.k8s.io/json", yaml,
+	}},
+	{dir: "pkg/answers/explain", pure: true, may: []string{
+		"labelcache", "pkg/answers/intents", "pkg/answers/name", "pkg/answers/precedence", "pkg/answers/reach", "pkg/answers/world", "pkg/intent", "pkg/object",
+		"k8s.io/api/...",
+	}},
+	{dir: "pkg/answers/impact", pure: true, may: []string{"labelcache", "pkg/answers/reach", "pkg/answers/world", "pkg/intent", "pkg/object"}},
+	{dir: "pkg/answers/answerstest", may: []string{
+		"pkg/answers/world", "pkg/inputs/manifest", "pkg/intent", "translator", "k8s.io/apimachinery/pkg/runtime", policyAPI, yaml, testify, logrus,
 	}},
 	{dir: "pkg/inputs/acllog"},
 	{dir: "pkg/inputs/acllog/acllogtest", may: []string{"pkg/inputs/acllog"}},
-	{dir: "pkg/answers/flows", may: []string{"pkg/inputs/acllog", "pkg/intent", "pkg/answers/query"}},
+	{dir: "pkg/answers/flows", may: []string{"pkg/answers/question", "pkg/answers/world", "pkg/inputs/acllog", "pkg/intent"}},
 	{dir: "pkg/answers/suggest", pure: true, may: []string{
-		"labelcache", "pkg/intent", "pkg/object", "pkg/answers/query", "pkg/answers/reach", "k8s.io/api/...", "k8s.io/apimachinery/...", yaml,
+		"labelcache", "pkg/answers/question", "pkg/answers/reach", "pkg/answers/world", "pkg/intent", "pkg/object", "k8s.io/api/...", "k8s.io/apimachinery/...", yaml,
 	}},
 	{dir: "pkg/serve/web/draft", may: []string{
-		"pkg/intent", "pkg/inputs/manifest", "pkg/object", "pkg/answers/query", "translator", "k8s.io/api/...", "k8s.io/apimachinery/...", policyAPI, logrus,
+		"pkg/intent", "pkg/inputs/manifest", "pkg/object", "pkg/answers/world", "translator", "k8s.io/api/...", "k8s.io/apimachinery/...", policyAPI, logrus,
 	}},
 	{dir: "pkg/serve/web", may: []string{
-		"labelcache", "pkg/serve/web/draft", "pkg/serve/httpbody", "pkg/intent", "pkg/object", "pkg/answers/flows", "pkg/answers/query", "pkg/answers/reach", "pkg/answers/suggest",
+		"labelcache", "pkg/serve/web/draft", "pkg/serve/httpbody", "pkg/intent", "pkg/object", "pkg/answers/...",
 		"translator", "k8s.io/api/...", "k8s.io/apimachinery/...", yaml,
 	}},
 	{dir: "pkg/serve/webhook", may: []string{
@@ -226,7 +240,7 @@ var rooms = []room{
 	{dir: "pkg/serve/httpbody"},
 	{dir: "pkg/daemon/pages", may: []string{"golang.org/x/sys/unix"}},
 	{dir: "pkg/offline", may: []string{
-		"backends", "backends/builtin", "pkg/apis/...", "pkg/intent", "pkg/answers/lint", "pkg/inputs/manifest/...", "pkg/object", "pkg/ovsdb", "pkg/ovsdb/nbtrace", "pkg/pipeline", "pkg/answers/query",
+		"backends", "backends/builtin", "pkg/apis/...", "pkg/intent", "pkg/answers/...", "pkg/inputs/manifest/...", "pkg/object", "pkg/ovsdb", "pkg/ovsdb/nbtrace", "pkg/pipeline",
 		"pkg/reconcile", "pkg/inputs/retention", "pkg/inputs/source", "pkg/inputs/kube", "pkg/feedback/sdwan/status", "translator", "translator/field", "k8s.io/api/...",
 		"k8s.io/apimachinery/...",
 		"k8s.io/client-go/...", logrus,

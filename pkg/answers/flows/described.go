@@ -4,23 +4,23 @@ import (
 	"strings"
 	"time"
 
-	"github.com/netloom/netloom/pkg/answers/query"
+	"github.com/netloom/netloom/pkg/answers/question"
 )
 
 // Described is a flow, with what the policies as they are now say about it.
 type Described struct {
-	From    string        `json:"from"`
-	To      string        `json:"to"`
-	Port    string        `json:"port"`
-	Verdict Verdict       `json:"verdict"`
-	Policy  string        `json:"policy,omitempty"`
-	Rule    string        `json:"rule,omitempty"`
-	ACL     string        `json:"acl,omitempty"`
-	Count   uint64        `json:"count"`
-	First   time.Time     `json:"first"`
-	Last    time.Time     `json:"last"`
-	Now     query.Verdict `json:"now,omitempty"`    // "" if the policies cannot be asked about it
-	Change  []string      `json:"change,omitempty"` // what it would take to allow a denied connection
+	From    string    `json:"from"`
+	To      string    `json:"to"`
+	Port    string    `json:"port"`
+	Verdict Verdict   `json:"verdict"`
+	Policy  string    `json:"policy,omitempty"`
+	Rule    string    `json:"rule,omitempty"`
+	ACL     string    `json:"acl,omitempty"`
+	Count   uint64    `json:"count"`
+	First   time.Time `json:"first"`
+	Last    time.Time `json:"last"`
+	Now     string    `json:"now,omitempty"`    // "" if the policies cannot be asked about it
+	Change  []string  `json:"change,omitempty"` // what it would take to allow a denied connection
 
 	Key Key `json:"-"`
 }
@@ -28,8 +28,9 @@ type Described struct {
 // maxAsked is for how many flows the policies are asked.
 const maxAsked = 200
 
-// Describe completes flows with what the policies of an inventory say about the first of them.
-func Describe(inv *query.Inventory, flows []Flow) []Described {
+// Describe completes flows with what the policies say about the first of them: ask returns their verdict on a question, "" if there is
+// none, and what would allow a denied connection.
+func Describe(flows []Flow, ask func(question.Question) (verdict string, change []string)) []Described {
 	out := make([]Described, len(flows))
 	for i := range flows {
 		f := &flows[i]
@@ -40,23 +41,19 @@ func Describe(inv *query.Inventory, flows []Flow) []Described {
 		if i >= maxAsked {
 			continue
 		}
-		answers, err := inv.Probe(f.Question(), query.Where{})
-		if err != nil || len(answers) != 1 {
-			continue
-		}
-		out[i].Now = answers[0].Verdict
-		if f.Verdict == Denied && out[i].Now != query.Allow {
-			out[i].Change = answers[0].Flows[0].Change
+		var change []string
+		if out[i].Now, change = ask(f.Question()); f.Verdict == Denied {
+			out[i].Change = change
 		}
 	}
 	return out
 }
 
 // Question asks the policies about a flow.
-func (k *Key) Question() query.Question {
+func (k *Key) Question() question.Question {
 	port := k.Port
 	if strings.HasPrefix(port, "icmp") {
 		port = "icmp"
 	}
-	return query.Question{From: k.From, To: k.To, Port: port}
+	return question.Question{From: k.From, To: k.To, Port: port}
 }

@@ -6,19 +6,19 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/netloom/netloom/pkg/answers/query"
+	"github.com/netloom/netloom/pkg/answers/world"
 	"github.com/netloom/netloom/pkg/inputs/acllog"
 	"github.com/netloom/netloom/pkg/intent"
 )
 
 // Guide finds the pods and the rules that an entry of a log is about. It is read-only and safe for concurrent use.
 type Guide struct {
-	inventory *query.Inventory
+	inventory *world.World
 	rules     map[string][]intent.RuleRef
 }
 
 // NewGuide makes the guide of a state. Rules are those that an ACL name stands for.
-func NewGuide(inventory *query.Inventory, rules map[string][]intent.RuleRef) *Guide {
+func NewGuide(inventory *world.World, rules map[string][]intent.RuleRef) *Guide {
 	return &Guide{inventory: inventory, rules: rules}
 }
 

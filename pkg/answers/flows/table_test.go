@@ -12,7 +12,7 @@ import (
 
 	"github.com/netloom/netloom/backends/ovn"
 	"github.com/netloom/netloom/pkg/answers/flows"
-	"github.com/netloom/netloom/pkg/answers/query"
+	"github.com/netloom/netloom/pkg/answers/world"
 	"github.com/netloom/netloom/pkg/inputs/acllog"
 	"github.com/netloom/netloom/pkg/inputs/acllog/acllogtest"
 	"github.com/netloom/netloom/pkg/inputs/manifest"
@@ -46,7 +46,7 @@ func guide(t testing.TB) *flows.Guide {
 	source := manifest.Load("test.yaml", []byte(shop), manifest.Options{}, logrus.New())
 	require.Empty(t, source.Problems())
 	tr := translator.New(translator.Options{})
-	var state query.State
+	var state world.State
 	for _, ref := range source.Refs() {
 		o, ok := source.Get(ref)
 		require.True(t, ok)
@@ -54,7 +54,7 @@ func guide(t testing.TB) *flows.Guide {
 		state.Objects.Add(o)
 	}
 	state.Snapshot, state.View = tr.Snapshot(), tr.View()
-	return flows.NewGuide(query.NewInventory(state), ovn.LogNames(state.Snapshot))
+	return flows.NewGuide(world.New(state), ovn.LogNames(state.Snapshot))
 }
 
 func key(t testing.TB, g *flows.Guide, e acllog.Entry) flows.Key {

@@ -49,7 +49,7 @@ func (n *need) peers() []peer {
 type needs [2]map[object.Key]*need
 
 // add adds what a denied connection needs: a rule in each direction that denies it. It returns false if it is there already.
-func (n *needs) add(w *world, f *intent.Flow, v *intent.Verdict) bool {
+func (n *needs) add(w *cluster, f *intent.Flow, v *intent.Verdict) bool {
 	added := false
 	for _, side := range []struct {
 		direction     intent.Direction

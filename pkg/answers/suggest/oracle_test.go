@@ -13,8 +13,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/netloom/netloom/pkg/answers/query"
+	"github.com/netloom/netloom/pkg/answers/question"
 	"github.com/netloom/netloom/pkg/answers/suggest"
+	"github.com/netloom/netloom/pkg/answers/world"
 	"github.com/netloom/netloom/test/oracle"
 	"github.com/netloom/netloom/test/policygen"
 	"github.com/netloom/netloom/test/seeds"
@@ -44,15 +45,15 @@ func TestSuggestionsOpenExactlyWhatWasAsked(t *testing.T) {
 func checkSuggestion(t *testing.T, seed uint64, cluster *oracle.Cluster, count map[string]int) {
 	t.Helper()
 	state, apply := stateOf(t, policygen.Objects(cluster))
-	inv, before := query.NewInventory(state), cluster.Freeze()
-	var wanted []query.Connection
+	inv, before := world.New(state), cluster.Freeze()
+	var wanted []question.Connection
 	questions := map[string]bool{}
 	for _, f := range policygen.Probes(cluster, policygen.NewRand(seed), 60) {
 		if f.Src.Pod == "" || f.Dst.Pod == "" || f.Src.Pod == f.Dst.Pod || len(questions) > int(seed%4) || before.Allowed(f).Allowed {
 			continue
 		}
-		q := query.Question{From: f.Src.Pod, To: f.Dst.Pod, Port: strings.Replace(portOf(f), "icmp6", "icmp", 1)}
-		list, err := inv.Connections(q, query.Where{})
+		q := question.Question{From: f.Src.Pod, To: f.Dst.Pod, Port: strings.Replace(portOf(f), "icmp6", "icmp", 1)}
+		list, err := question.Connections(inv, q, question.Where{})
 		require.NoError(t, err, "seed %d: %s", seed, q)
 		wanted = append(wanted, list...)
 		questions[q.String()] = true

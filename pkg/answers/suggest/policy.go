@@ -19,7 +19,7 @@ import (
 )
 
 // policies returns the policies for the needs, ordered by namespace and name.
-func (w *world) policies(n *needs) []*networkingv1.NetworkPolicy {
+func (w *cluster) policies(n *needs) []*networkingv1.NetworkPolicy {
 	w.taken = maps.Clone(w.existing)
 	var out []*networkingv1.NetworkPolicy
 	for _, d := range intent.Directions() {
@@ -48,7 +48,7 @@ type rule struct {
 }
 
 // rules returns the rules for a need, one for each set of ports, and a title of their peers.
-func (w *world) rules(namespace string, n *need) ([]rule, string) {
+func (w *cluster) rules(namespace string, n *need) ([]rule, string) {
 	byPorts := map[string][]peer{}
 	for _, p := range n.peers() {
 		text := n.allowed[p].String()
@@ -104,7 +104,7 @@ func portsOf(t reach.Traffic) []networkingv1.NetworkPolicyPort {
 	return out
 }
 
-func (w *world) policy(namespace string, d intent.Direction, s *selection, rules []rule, peers string) *networkingv1.NetworkPolicy {
+func (w *cluster) policy(namespace string, d intent.Direction, s *selection, rules []rule, peers string) *networkingv1.NetworkPolicy {
 	p := &networkingv1.NetworkPolicy{
 		TypeMeta:   metav1.TypeMeta{APIVersion: networkingv1.SchemeGroupVersion.String(), Kind: "NetworkPolicy"},
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace},
@@ -131,7 +131,7 @@ func (w *world) policy(namespace string, d intent.Direction, s *selection, rules
 const maxName = 40
 
 // free returns a name that no policy of the namespace has, and takes it.
-func (w *world) free(namespace, wish string) string {
+func (w *cluster) free(namespace, wish string) string {
 	clean := strings.Map(func(r rune) rune {
 		switch {
 		case r >= 'a' && r <= 'z', r >= '0' && r <= '9':

@@ -5,8 +5,9 @@ import (
 	"net/netip"
 	"slices"
 
-	"github.com/netloom/netloom/pkg/answers/query"
+	"github.com/netloom/netloom/pkg/answers/question"
 	"github.com/netloom/netloom/pkg/answers/reach"
+	"github.com/netloom/netloom/pkg/answers/world"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
 )
@@ -31,7 +32,7 @@ type ends struct{ from, to netip.Addr }
 
 // beyond lists the differences between two states other than the wanted connections, for all pairs of pods and addresses
 // outside, and counts those that it leaves out.
-func beyond(before, after query.State, wanted []query.Connection) ([]Effect, int) {
+func beyond(before, after world.State, wanted []question.Connection) ([]Effect, int) {
 	asked := map[ends]reach.Traffic{}
 	for i := range wanted {
 		at := ends{wanted[i].Src.Addr, wanted[i].Dst.Addr}

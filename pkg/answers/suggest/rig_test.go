@@ -13,19 +13,19 @@ import (
 	"github.com/sirupsen/logrus"
 	"github.com/stretchr/testify/require"
 
-	"github.com/netloom/netloom/pkg/answers/query"
 	"github.com/netloom/netloom/pkg/answers/suggest"
+	"github.com/netloom/netloom/pkg/answers/world"
 	"github.com/netloom/netloom/pkg/inputs/manifest"
 	"github.com/netloom/netloom/test/oracle"
 	"github.com/netloom/netloom/translator"
 )
 
 // stateOf translates objects, and returns a function that adds policies to them.
-func stateOf(t *testing.T, objects []runtime.Object) (query.State, suggest.Apply) {
+func stateOf(t *testing.T, objects []runtime.Object) (world.State, suggest.Apply) {
 	t.Helper()
-	translate := func(added []*networkingv1.NetworkPolicy) (query.State, error) {
+	translate := func(added []*networkingv1.NetworkPolicy) (world.State, error) {
 		tr := translator.New(translator.Options{})
-		var state query.State
+		var state world.State
 		for _, o := range objects {
 			require.NoError(t, tr.Put(o))
 			state.Objects.Add(o)

@@ -9,7 +9,8 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 
 	"github.com/netloom/netloom/labelcache"
-	"github.com/netloom/netloom/pkg/answers/query"
+	"github.com/netloom/netloom/pkg/answers/question"
+	"github.com/netloom/netloom/pkg/answers/world"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
 )
@@ -36,11 +37,11 @@ type Refusal struct {
 }
 
 // Apply returns the state with policies added to those of the state in question.
-type Apply func([]*networkingv1.NetworkPolicy) (query.State, error)
+type Apply func([]*networkingv1.NetworkPolicy) (world.State, error)
 
-// world is the pods that selectors are chosen for.
-type world struct {
-	state       query.State
+// cluster is the pods that selectors are chosen for.
+type cluster struct {
+	state       world.State
 	pods        map[object.Key]*labelcache.Endpoint
 	byNamespace map[string][]*labelcache.Endpoint
 	holders     map[netip.Addr]int // how many pods have an address
@@ -48,8 +49,8 @@ type world struct {
 	taken       map[string]bool    // the same, with those of suggested ones
 }
 
-func newWorld(state query.State) *world {
-	w := &world{
+func newCluster(state world.State) *cluster {
+	w := &cluster{
 		state: state, pods: map[object.Key]*labelcache.Endpoint{}, byNamespace: map[string][]*labelcache.Endpoint{},
 		holders: map[netip.Addr]int{}, existing: map[string]bool{},
 	}
@@ -70,13 +71,13 @@ func newWorld(state query.State) *world {
 }
 
 // For returns the policies that connections need, with the proof of what they change. Apply translates them.
-func For(state query.State, connections []query.Connection, apply Apply) (*Suggestion, error) {
+func For(state world.State, connections []question.Connection, apply Apply) (*Suggestion, error) {
 	if len(connections) > MaxConnections {
 		return nil, fmt.Errorf("%d connections are more than the limit of %d: ask for fewer at once", len(connections), MaxConnections)
 	}
-	w, out, n := newWorld(state), &Suggestion{Policies: []*networkingv1.NetworkPolicy{}}, &needs{}
+	w, out, n := newCluster(state), &Suggestion{Policies: []*networkingv1.NetworkPolicy{}}, &needs{}
 	refused := map[Refusal]bool{}
-	var wanted, open []query.Connection
+	var wanted, open []question.Connection
 	for i := range connections {
 		c := &connections[i]
 		v := state.Snapshot.Evaluate(c.Flow)
@@ -109,14 +110,14 @@ func For(state query.State, connections []query.Connection, apply Apply) (*Sugge
 // settle writes policies until they allow all that is wanted, and returns the state with them. A pod that only policies of
 // the baseline tier protected is isolated by its first NetworkPolicy: then it needs rules for connections that were open, too,
 // as far as a policy can name them.
-func (s *Suggestion) settle(w *world, n *needs, wanted, open []query.Connection, apply Apply) (query.State, error) {
+func (s *Suggestion) settle(w *cluster, n *needs, wanted, open []question.Connection, apply Apply) (world.State, error) {
 	for {
 		s.Policies = w.policies(n)
 		after, err := apply(slices.Clone(s.Policies))
 		if err != nil {
 			return after, fmt.Errorf("apply the suggested policies: %w", err)
 		}
-		var denied *query.Connection
+		var denied *question.Connection
 		added := false
 		for i := range wanted {
 			if v := after.Snapshot.Evaluate(wanted[i].Flow); !v.Allowed {
@@ -143,7 +144,7 @@ func (s *Suggestion) settle(w *world, n *needs, wanted, open []query.Connection,
 var errInsufficient = errors.New("this is a defect in netloom; please report it")
 
 // refusal returns why no NetworkPolicy can allow a denied connection; "" if one can.
-func (w *world) refusal(c *query.Connection, v *intent.Verdict) string {
+func (w *cluster) refusal(c *question.Connection, v *intent.Verdict) string {
 	switch c.Protocol {
 	case intent.TCP, intent.UDP, intent.SCTP:
 	case intent.ICMP, intent.ICMPv6:

@@ -7,8 +7,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"sigs.k8s.io/yaml"
 
-	"github.com/netloom/netloom/pkg/answers/query"
+	"github.com/netloom/netloom/pkg/answers/question"
 	"github.com/netloom/netloom/pkg/answers/suggest"
+	"github.com/netloom/netloom/pkg/answers/world"
 )
 
 const shop = `
@@ -63,12 +64,12 @@ spec: {podSelector: {}, policyTypes: [Ingress, Egress]}
 func suggested(t *testing.T, questions ...string) *suggest.Suggestion {
 	t.Helper()
 	state, apply := stateOf(t, objectsOf(t, shop))
-	inv := query.NewInventory(state)
-	var wanted []query.Connection
+	inv := world.New(state)
+	var wanted []question.Connection
 	for _, text := range questions {
-		q, err := query.ParseQuestion(text)
+		q, err := question.Parse(text)
 		require.NoError(t, err)
-		list, err := inv.Connections(q, query.Where{})
+		list, err := question.Connections(inv, q, question.Where{})
 		require.NoError(t, err)
 		wanted = append(wanted, list...)
 	}

@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"github.com/netloom/netloom/labelcache"
-	"github.com/netloom/netloom/pkg/answers/query"
 	"github.com/netloom/netloom/pkg/answers/reach"
+	"github.com/netloom/netloom/pkg/answers/world"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/ovsdb/nbtrace"
@@ -16,7 +16,7 @@ import (
 
 // comparison is the state while rows are compared with policies.
 type comparison struct {
-	state     *query.State
+	state     *world.State
 	tracer    *nbtrace.Tracer
 	judge     *nbtrace.Judge
 	origins   *origins
@@ -48,7 +48,7 @@ func dualPods(view labelcache.View) map[string]bool {
 }
 
 // Compare judges every connection by the rows of a database and by the policies of a state.
-func Compare(state *query.State, rows *nbtrace.Rows) *Report {
+func Compare(state *world.State, rows *nbtrace.Rows) *Report {
 	tracer, faults := nbtrace.New(*rows)
 	ports := reach.All()
 	ports.Other = false

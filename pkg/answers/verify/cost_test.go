@@ -10,14 +10,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
-	"github.com/netloom/netloom/pkg/answers/query"
 	"github.com/netloom/netloom/pkg/answers/verify"
+	"github.com/netloom/netloom/pkg/answers/world"
 	"github.com/netloom/netloom/pkg/ovsdb/nbtrace"
 	"github.com/netloom/netloom/translator"
 )
 
 // cluster makes pods in apps of ten on one switch, with a policy for every second app, and the rows that enforce it.
-func cluster(tb testing.TB, pods int) (*query.State, *nbtrace.Rows) {
+func cluster(tb testing.TB, pods int) (*world.State, *nbtrace.Rows) {
 	tb.Helper()
 	t := translator.New(translator.Options{})
 	rows := &nbtrace.Rows{Switches: []nbtrace.Switch{{Name: "sw"}}}
@@ -63,7 +63,7 @@ func cluster(tb testing.TB, pods int) (*query.State, *nbtrace.Rows) {
 				Match: fmt.Sprintf("ip4.src == {$s%s} && tcp && tcp.dst == %d && outport == @g%s", app, 1000+a%7, app),
 			})
 	}
-	return &query.State{Snapshot: t.Snapshot(), View: t.View()}, rows
+	return &world.State{Snapshot: t.Snapshot(), View: t.View()}, rows
 }
 
 // TestManyPodsAreFewClasses compares a cluster in which most pods are alike, and one mistake in it.

@@ -9,8 +9,8 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/netloom/netloom/pkg/answers/query"
 	"github.com/netloom/netloom/pkg/answers/verify"
+	"github.com/netloom/netloom/pkg/answers/world"
 	"github.com/netloom/netloom/pkg/ovsdb/nbtrace"
 	"github.com/netloom/netloom/translator"
 )
@@ -49,7 +49,7 @@ func TestAFamilyIsNamedOnlyIfBothEndsHaveBoth(t *testing.T) {
 		}
 	}
 	families := map[string]string{}
-	for _, f := range verify.Compare(&query.State{Snapshot: tr.Snapshot(), View: tr.View()}, rows).Findings {
+	for _, f := range verify.Compare(&world.State{Snapshot: tr.Snapshot(), View: tr.View()}, rows).Findings {
 		if len(f.From.Pods) > 0 {
 			families[f.Example.To] += f.Family
 		}

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/netloom/netloom/pkg/answers/query"
 	"github.com/netloom/netloom/pkg/answers/reach"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/ovsdb/nbtrace"
@@ -25,8 +24,8 @@ const (
 // Finding is connections on which rows disagree with policies, for the same reason.
 type Finding struct {
 	Effect  Effect      `json:"effect"`
-	From    query.Group `json:"from"`
-	To      query.Group `json:"to"`
+	From    reach.Group `json:"from"`
+	To      reach.Group `json:"to"`
 	Traffic string      `json:"traffic"`          // protocols and ports in the format of reach.Traffic
 	Family  string      `json:"family,omitempty"` // "IPv4" or "IPv6" if it concerns only one family of ends with both
 	Example Example     `json:"example"`
@@ -225,7 +224,7 @@ func (f *findings) merge(c *comparison) []*Finding {
 }
 
 // dual reports whether a pod of a group has addresses of both families.
-func (c *comparison) dual(g *query.Group) bool {
+func (c *comparison) dual(g *reach.Group) bool {
 	return slices.ContainsFunc(g.Pods, func(name string) bool { return c.dualPods[name] })
 }
 
@@ -259,11 +258,11 @@ func join(list []*Finding, key func(*Finding) string, add func(to, from *Finding
 	return out
 }
 
-func addTo(g, o *query.Group) {
+func addTo(g, o *reach.Group) {
 	g.Pods = slices.Concat(g.Pods, o.Pods)
 	slices.Sort(g.Pods)
 	g.Pods = slices.Compact(g.Pods)
 	g.Outside = intent.MergePrefixes(slices.Concat(g.Outside, o.Outside))
 }
 
-func keyOf(g *query.Group) string { return strings.Join(g.Pods, " ") + fmt.Sprint(g.Outside) }
+func keyOf(g *reach.Group) string { return strings.Join(g.Pods, " ") + fmt.Sprint(g.Outside) }

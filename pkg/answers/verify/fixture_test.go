@@ -13,8 +13,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/netloom/netloom/pkg/answers/query"
+	"github.com/netloom/netloom/pkg/answers/reach"
 	"github.com/netloom/netloom/pkg/answers/verify"
+	"github.com/netloom/netloom/pkg/answers/world"
 	"github.com/netloom/netloom/pkg/offline"
 	"github.com/netloom/netloom/pkg/ovsdb/nbtrace"
 )
@@ -30,7 +31,7 @@ func open(tb testing.TB, name string) io.Reader {
 }
 
 // load reads a cluster and a database of it as a controller wrote it.
-func load(tb testing.TB, controller, database string) (*query.State, *nbtrace.Rows) {
+func load(tb testing.TB, controller, database string) (*world.State, *nbtrace.Rows) {
 	tb.Helper()
 	state, err := offline.Load(offline.Manifests{Paths: []string{"-"}, Stdin: open(tb, controller+"/cluster.yaml.gz")})
 	require.NoError(tb, err)
@@ -44,7 +45,7 @@ type probes struct {
 	pods map[string][]netip.Addr
 }
 
-func newProbes(state *query.State) *probes {
+func newProbes(state *world.State) *probes {
 	p := &probes{pods: map[string][]netip.Addr{}}
 	for e := range state.View.Endpoints() {
 		p.pods[e.Key.Namespace+"/"+e.Key.Name] = slices.Clone(e.Addrs)
@@ -106,7 +107,7 @@ func (p *probes) has(end, family string) bool {
 }
 
 // ends lists the ends of probes in a group.
-func (p *probes) ends(g *query.Group) []string {
+func (p *probes) ends(g *reach.Group) []string {
 	out := slices.Clone(g.Pods)
 	for name, addrs := range p.pods {
 		if !strings.Contains(name, "/") && slices.ContainsFunc(g.Outside, func(o netip.Prefix) bool { return o.Contains(addrs[0]) }) {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/netip"
 
-	"github.com/netloom/netloom/pkg/answers/query"
 	"github.com/netloom/netloom/pkg/answers/reach"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/ovsdb/nbtrace"
@@ -17,7 +16,7 @@ type group struct {
 	places   []reach.Place
 	firewall *firewall // of the namespace; nil if there is none
 	inside   bool      // outside addresses, of which some may be in the network of the cluster
-	shown    *query.Group
+	shown    *reach.Group
 	policies *[2][]*intent.Policy // that select the group, by direction; nil until they are needed
 }
 
@@ -67,9 +66,9 @@ func (c *comparison) blocks(a netip.Addr) string {
 }
 
 // show is g as reports have it.
-func (c *comparison) show(g *group) *query.Group {
+func (c *comparison) show(g *group) *reach.Group {
 	if g.shown == nil {
-		g.shown = &query.Group{Outside: c.areas.Of(g.places)}
+		g.shown = &reach.Group{Outside: c.areas.Of(g.places)}
 		for _, p := range g.places {
 			if !p.Standing.IsValid() {
 				g.shown.Pods = append(g.shown.Pods, podKey(p.Party.Key))

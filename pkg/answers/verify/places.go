@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/netloom/netloom/labelcache"
-	"github.com/netloom/netloom/pkg/answers/query"
 	"github.com/netloom/netloom/pkg/answers/reach"
+	"github.com/netloom/netloom/pkg/answers/world"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/ovsdb/nbtrace"
 )
@@ -32,7 +32,7 @@ type network struct {
 	other map[netip.Addr]bool // of nodes, routers, load balancers and ports of no pod
 }
 
-func newNetwork(state *query.State, endpoints []*labelcache.Endpoint, rows *nbtrace.Rows) *network {
+func newNetwork(state *world.State, endpoints []*labelcache.Endpoint, rows *nbtrace.Rows) *network {
 	n := &network{pods: map[netip.Addr]bool{}, other: map[netip.Addr]bool{}}
 	for _, e := range endpoints {
 		for _, a := range e.AllAddrs() {

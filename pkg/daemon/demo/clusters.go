@@ -250,7 +250,7 @@ func (c *clusters) printProbes(ctx context.Context, file string) (wrong int, err
 }
 
 // trace follows a packet out of the cluster of its source and into that of its destination.
-func (c *clusters) trace(tracers map[string]*nbtrace.Tracer, p probe) (nbtrace.Result, error) {
+func (c *clusters) trace(tracers map[string]*nbtrace.Tracer, p probeLine) (nbtrace.Result, error) {
 	from, src, err := c.end(p.src)
 	if err != nil {
 		return nbtrace.Result{}, err

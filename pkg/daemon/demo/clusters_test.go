@@ -13,7 +13,7 @@ import (
 	"github.com/sirupsen/logrus"
 	"github.com/stretchr/testify/require"
 
-	"github.com/netloom/netloom/pkg/answers/query"
+	"github.com/netloom/netloom/pkg/answers/probe"
 	"github.com/netloom/netloom/pkg/serve/web"
 )
 
@@ -42,8 +42,8 @@ func TestClustersAreWatched(t *testing.T) {
 	out.await(t, 0, "Ctrl-C ends.\n")
 	page := regexp.MustCompile(`The web page of cluster a: (\S+)`).FindStringSubmatch(out.String())
 	require.NotEmpty(t, page)
-	require.Equal(t, query.VerdictUnknown, ask(t, page[1], "b/shop/web-0"), "the policies of b are those of another daemon")
-	require.Equal(t, query.Deny, ask(t, page[1], "shop/report-0"))
+	require.Equal(t, probe.VerdictUnknown, ask(t, page[1], "b/shop/web-0"), "the policies of b are those of another daemon")
+	require.Equal(t, probe.Deny, ask(t, page[1], "shop/report-0"))
 
 	from := len(out.String())
 	dir := regexp.MustCompile(`Edit a file in (\S+) `).FindStringSubmatch(out.String())
@@ -55,13 +55,13 @@ func TestClustersAreWatched(t *testing.T) {
 	require.NoError(t, os.WriteFile(draft, []byte(strings.Replace(string(text), relabeledAs, relabeledPod, 1)), 0o600))
 	require.NoError(t, os.Rename(draft, path))
 	out.await(t, from, "addresses: -10.2.0.11\n")
-	require.Equal(t, query.Deny, ask(t, page[1], "b/shop/web-0"))
+	require.Equal(t, probe.Deny, ask(t, page[1], "b/shop/web-0"))
 	cancel()
 	require.NoError(t, <-ended)
 }
 
 // ask asks a page whether a pod may use the database.
-func ask(t *testing.T, page, from string) query.Verdict {
+func ask(t *testing.T, page, from string) probe.Verdict {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, page+"api/v1/why?to=shop/db-0&port=5432&from="+from, http.NoBody)
 	require.NoError(t, err)

@@ -305,7 +305,7 @@ func decidedBy(v vrouter.Verdict, origins map[string]string) string {
 }
 
 // addrs returns the addresses of both ends of a probe, in a family that both have.
-func (s *show) addrs(p probe) (from, to netip.Addr, err error) {
+func (s *show) addrs(p probeLine) (from, to netip.Addr, err error) {
 	packet, err := s.packet(p)
 	return packet.Src, packet.Dst, err
 }

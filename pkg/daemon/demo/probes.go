@@ -18,8 +18,8 @@ import (
 	"github.com/netloom/netloom/pkg/ovsdb/nbtrace"
 )
 
-// probe is a line of probes.txt: the source, the destination, the port and the expected result.
-type probe struct {
+// probeLine is a line of probes.txt: the source, the destination, the port and the expected result.
+type probeLine struct {
 	text     string
 	src, dst string
 	protocol intent.Protocol
@@ -36,21 +36,21 @@ const (
 
 // parseProbe reads "shop/web-0 -> shop/api-0 tcp/9000 allow". An end is a pod, a node or an address; the destination may
 // also be a service, such as svc/shop/api.
-func parseProbe(line string) (probe, error) {
+func parseProbe(line string) (probeLine, error) {
 	fields := strings.Fields(line)
 	if len(fields) != 5 || fields[1] != "->" {
-		return probe{}, fmt.Errorf("%q: expected FROM -> TO PROTOCOL/PORT allow|deny|refuse", line)
+		return probeLine{}, fmt.Errorf("%q: expected FROM -> TO PROTOCOL/PORT allow|deny|refuse", line)
 	}
 	proto, number, _ := strings.Cut(fields[3], "/")
 	protocols := map[string]intent.Protocol{"tcp": intent.TCP, "udp": intent.UDP, "sctp": intent.SCTP}
 	port, err := strconv.ParseUint(number, 10, 16)
 	if protocols[proto] == 0 || err != nil {
-		return probe{}, fmt.Errorf("%q: expected a protocol and port such as tcp/80", fields[3])
+		return probeLine{}, fmt.Errorf("%q: expected a protocol and port such as tcp/80", fields[3])
 	}
 	if want := fields[4]; want != allow && want != deny && want != refuse {
-		return probe{}, fmt.Errorf("%q: expected allow, deny or refuse", want)
+		return probeLine{}, fmt.Errorf("%q: expected allow, deny or refuse", want)
 	}
-	return probe{
+	return probeLine{
 		text: strings.Join(fields[:4], " "), src: fields[0], dst: fields[2],
 		protocol: protocols[proto], port: uint16(port), want: fields[4],
 	}, nil
@@ -60,7 +60,7 @@ func parseProbe(line string) (probe, error) {
 const probesFile = "probes.txt"
 
 // readProbes reads the probes in a file of a directory; none if it has no such file.
-func readProbes(dir, file string) ([]probe, error) {
+func readProbes(dir, file string) ([]probeLine, error) {
 	f, err := os.Open(filepath.Join(dir, file)) //nolint:gosec // the directory is the user's own
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -69,7 +69,7 @@ func readProbes(dir, file string) ([]probe, error) {
 		return nil, fmt.Errorf("probes: %w", err)
 	}
 	defer func() { _ = f.Close() }()
-	var probes []probe
+	var probes []probeLine
 	scanner := bufio.NewScanner(f)
 	for scanner.Scan() {
 		line := strings.TrimSpace(scanner.Text())
@@ -115,7 +115,7 @@ func (s *show) printProbes(rows nbtrace.Rows) (wrong int, err error) {
 }
 
 // printAnswer prints the answer to a probe, what decided it, and whether that is unexpected. It returns 1 in that case, else 0.
-func (s *show) printAnswer(p probe, got, decided string) (wrong int) {
+func (s *show) printAnswer(p probeLine, got, decided string) (wrong int) {
 	note := ""
 	if got != p.want {
 		wrong, note = 1, "  ← expected otherwise"
@@ -161,7 +161,7 @@ func decided(r nbtrace.Result) string {
 }
 
 // packet returns the first packet of a probe, in the family that both ends have.
-func (s *show) packet(p probe) (nbtrace.Packet, error) {
+func (s *show) packet(p probeLine) (nbtrace.Packet, error) {
 	src, err := s.end(p.src)
 	if err != nil {
 		return nbtrace.Packet{}, err

@@ -9,7 +9,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/netloom/netloom/pkg/answers/query"
+	"github.com/netloom/netloom/pkg/answers/name"
 	"github.com/netloom/netloom/pkg/serve/httpbody"
 )
 
@@ -34,7 +34,7 @@ func fail(w http.ResponseWriter, r *http.Request, err error) {
 		status = http.StatusUnsupportedMediaType
 	case errors.Is(err, errTooLong):
 		status = http.StatusRequestEntityTooLarge
-	case errors.Is(err, errNoPath), errors.Is(err, query.ErrNotFound):
+	case errors.Is(err, errNoPath), errors.Is(err, name.ErrNotFound):
 		status = http.StatusNotFound
 	}
 	w.Header().Set("Cache-Control", "no-store")

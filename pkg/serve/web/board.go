@@ -7,8 +7,8 @@ import (
 	"sync"
 
 	"github.com/netloom/netloom/labelcache"
-	"github.com/netloom/netloom/pkg/answers/query"
 	"github.com/netloom/netloom/pkg/answers/reach"
+	"github.com/netloom/netloom/pkg/answers/world"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
 )
@@ -27,7 +27,7 @@ func (n *newest) board(s State) *board {
 		return n.of
 	}
 	b := &board{state: s}
-	b.inventory = sync.OnceValue(func() *query.Inventory { return query.NewInventory(s.State) })
+	b.inventory = sync.OnceValue(func() *world.World { return world.New(s.State) })
 	b.ground = sync.OnceValue(func() *ground { return newGround(s.State) })
 	b.policyList = sync.OnceValue(b.listPolicies)
 	if n.of == nil || n.of.state.Number < s.Number {
@@ -39,7 +39,7 @@ func (n *newest) board(s State) *board {
 // board is what responses are made from: a state and the results for it, each computed on first use.
 type board struct {
 	state      State
-	inventory  func() *query.Inventory
+	inventory  func() *world.World
 	ground     func() *ground
 	policyList func() []PolicyLine
 	matrices   memory
@@ -104,7 +104,7 @@ func familiar() []netip.Addr {
 	}
 }
 
-func newGround(s query.State) *ground {
+func newGround(s world.State) *ground {
 	snapshot := withoutNodes(s.Snapshot)
 	g := &ground{others: map[string]int{}}
 	var endpoints []intent.Endpoint

@@ -13,7 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/netloom/netloom/pkg/answers/query"
+	"github.com/netloom/netloom/pkg/answers/probe"
+	"github.com/netloom/netloom/pkg/answers/world"
 	"github.com/netloom/netloom/pkg/inputs/manifest"
 	"github.com/netloom/netloom/pkg/serve/web"
 	"github.com/netloom/netloom/translator"
@@ -103,7 +104,7 @@ func TestPodsOfOtherClustersArePeersOnly(t *testing.T) {
 	tr := translator.New(translator.Options{Cluster: "a", ClusterSet: field.LocalByDefault})
 	require.NoError(t, tr.Put(pod("10.1.0.1")))
 	require.NoError(t, tr.PutPeer("b", pod("10.2.0.1")))
-	state := query.State{Cluster: "a", Snapshot: tr.Snapshot(), View: tr.View()}
+	state := world.State{Cluster: "a", Snapshot: tr.Snapshot(), View: tr.View()}
 	s := serve(&source{state: web.State{State: state, Number: 1, At: moment}})
 	var overview web.Overview
 	getJSON(t, s, "overview", &overview)
@@ -115,7 +116,7 @@ func TestPodsOfOtherClustersArePeersOnly(t *testing.T) {
 	require.Equal(t, 1, matrix.Rows[0].Pods)
 	var why web.Why
 	getJSON(t, s, "why?from=shop/db-0&to=b/shop/db-0&port=80", &why)
-	require.Equal(t, query.VerdictUnknown, why.Answers[0].Verdict)
+	require.Equal(t, probe.VerdictUnknown, why.Answers[0].Verdict)
 	require.Equal(t, []string{"a", "b"}, []string{why.Answers[0].FromCluster, why.Answers[0].ToCluster})
 	require.Contains(t, why.Answers[0].Flows[0].Ingress.Note, "decided in cluster b")
 }

@@ -15,7 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/netloom/netloom/pkg/answers/query"
+	"github.com/netloom/netloom/pkg/answers/world"
 	"github.com/netloom/netloom/pkg/inputs/manifest"
 	"github.com/netloom/netloom/pkg/serve/web"
 	"github.com/netloom/netloom/translator"
@@ -59,10 +59,10 @@ func (s *source) Coverage(_, name string) []web.PodCoverage {
 }
 
 // stateOf returns the state of objects.
-func stateOf(t testing.TB, objects []runtime.Object) query.State {
+func stateOf(t testing.TB, objects []runtime.Object) world.State {
 	t.Helper()
 	tr := translator.New(translator.Options{})
-	state := query.State{}
+	state := world.State{}
 	for _, object := range objects {
 		require.NoError(t, tr.Put(object))
 		state.Objects.Add(object)

@@ -11,7 +11,9 @@ import (
 	"time"
 
 	"github.com/netloom/netloom/pkg/answers/flows"
-	"github.com/netloom/netloom/pkg/answers/query"
+	"github.com/netloom/netloom/pkg/answers/probe"
+	"github.com/netloom/netloom/pkg/answers/question"
+	"github.com/netloom/netloom/pkg/answers/world"
 	"github.com/netloom/netloom/pkg/serve/httpbody"
 )
 
@@ -65,7 +67,7 @@ func (h *Handler) flows(w http.ResponseWriter, r *http.Request) {
 }
 
 // describeFlows selects flows by their verdict and by a text in their names.
-func describeFlows(q url.Values, log FlowLog, inv *query.Inventory) (*Flows, error) {
+func describeFlows(q url.Values, log FlowLog, inv *world.World) (*Flows, error) {
 	verdict, text := flows.Verdict(q.Get("verdict")), strings.ToLower(strings.TrimSpace(q.Get("q")))
 	switch verdict {
 	case "", flows.Denied, flows.Allowed:
@@ -85,7 +87,7 @@ func describeFlows(q url.Values, log FlowLog, inv *query.Inventory) (*Flows, err
 	}
 	slices.SortStableFunc(found, func(a, b flows.Flow) int { return rankOf(a.Verdict) - rankOf(b.Verdict) })
 	found, out.More = cut(found, maxFlows)
-	out.Flows = flows.Describe(inv, found)
+	out.Flows = flows.Describe(found, probe.Asker(inv))
 	return out, nil
 }
 
@@ -97,12 +99,12 @@ func rankOf(v flows.Verdict) int {
 }
 
 // questionOf reads a question about connections from the parameters of a request.
-func questionOf(q url.Values) (query.Question, error) {
+func questionOf(q url.Values) (question.Question, error) {
 	from, to, port := strings.TrimSpace(q.Get("from")), strings.TrimSpace(q.Get("to")), strings.TrimSpace(q.Get("port"))
 	if from == "" || to == "" {
-		return query.Question{}, errors.New("from and to: expected a pod such as shop/web-0, a service such as svc/shop/web:80, node/NAME or an address")
+		return question.Question{}, errors.New("from and to: expected a pod such as shop/web-0, a service such as svc/shop/web:80, node/NAME or an address")
 	}
-	question, err := query.ParseQuestion(from + "->" + to)
+	question, err := question.Parse(from + "->" + to)
 	if err == nil && port != "" {
 		question.Port = port
 	}

@@ -10,7 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/labels"
 
-	"github.com/netloom/netloom/pkg/answers/query"
+	"github.com/netloom/netloom/pkg/answers/name"
 	"github.com/netloom/netloom/pkg/answers/reach"
 	"github.com/netloom/netloom/pkg/intent"
 )
@@ -167,7 +167,7 @@ func (g *ground) check(side string, a axis) error {
 		return strings.Compare(p.Key.Namespace, ns)
 	})
 	if !there {
-		return fmt.Errorf("%s: namespace %s with a pod: %w", side, a.namespace, query.ErrNotFound)
+		return fmt.Errorf("%s: namespace %s with a pod: %w", side, a.namespace, name.ErrNotFound)
 	}
 	return nil
 }

@@ -4,7 +4,9 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/netloom/netloom/pkg/answers/query"
+	"github.com/netloom/netloom/pkg/answers/explain"
+	"github.com/netloom/netloom/pkg/answers/intents"
+	"github.com/netloom/netloom/pkg/intent"
 )
 
 const (
@@ -15,7 +17,7 @@ const (
 
 // PodPage is the effect of policies on a pod, and whether targets protect it.
 type PodPage struct {
-	*query.PodExplanation
+	*explain.Pod
 
 	Ingress  *PodSide      `json:"ingress,omitempty"`
 	Egress   *PodSide      `json:"egress,omitempty"`
@@ -25,7 +27,7 @@ type PodPage struct {
 
 // PodSide is one direction of a pod's traffic.
 type PodSide struct {
-	*query.PodSide
+	*explain.Side
 
 	Reach     []PodReach `json:"reach"`
 	MoreReach int        `json:"moreReach,omitempty"`
@@ -33,7 +35,7 @@ type PodSide struct {
 
 // PodReach is a set of ends that the same traffic passes to, or from.
 type PodReach struct {
-	query.Reach
+	explain.Reach
 
 	Outside  string `json:"outside,omitempty"` // such as "0.0.0.0/0 except 10.0.0.0/8"
 	MorePods int    `json:"morePods,omitempty"`
@@ -50,25 +52,25 @@ type PodCoverage struct {
 // pod answers like netloom explain pod.
 func (h *Handler) pod(r *http.Request, b *board) (any, error) {
 	namespace, name := r.PathValue("namespace"), r.PathValue("name")
-	e, err := b.inventory().Explain("pod/"+namespace+"/"+name, "")
+	e, err := explain.Of(b.inventory(), "pod/"+namespace+"/"+name, "")
 	if err != nil {
 		return nil, err
 	}
 	return &PodPage{
-		PodExplanation: e.Pod, Ingress: podSideOf(e.Pod.Ingress), Egress: podSideOf(e.Pod.Egress),
+		Pod: e.Pod, Ingress: podSideOf(e.Pod.Ingress), Egress: podSideOf(e.Pod.Egress),
 		Coverage: append([]PodCoverage{}, h.opts.Source.Coverage(namespace, name)...), Unknown: e.Unknown,
 	}, nil
 }
 
-func podSideOf(side *query.PodSide) *PodSide {
+func podSideOf(side *explain.Side) *PodSide {
 	if side == nil {
 		return nil
 	}
-	out := &PodSide{PodSide: side, Reach: []PodReach{}}
+	out := &PodSide{Side: side, Reach: []PodReach{}}
 	shown, more := cut(side.Reach, maxReaches)
 	out.MoreReach = more
 	for i := range shown {
-		reach := PodReach{Reach: shown[i], Outside: query.PrefixText(shown[i].Outside)}
+		reach := PodReach{Reach: shown[i], Outside: intent.PrefixText(shown[i].Outside)}
 		reach.Pods, reach.MorePods = cut(reach.Pods, maxMembers)
 		out.Reach = append(out.Reach, reach)
 	}
@@ -77,7 +79,7 @@ func podSideOf(side *query.PodSide) *PodSide {
 
 // ServicePage is where a Service sends connections, and the policies of the pods behind it.
 type ServicePage struct {
-	*query.ServiceExplanation
+	*explain.Service
 
 	Selector      map[string]string `json:"selector,omitempty"`
 	Frontends     []Frontend        `json:"frontends"`
@@ -89,10 +91,10 @@ type ServicePage struct {
 
 // Frontend is an address of a Service.
 type Frontend struct {
-	query.ServiceFrontend
+	explain.Frontend
 
-	Backends     []query.BackendIntent `json:"backends"`
-	MoreBackends int                   `json:"moreBackends,omitempty"`
+	Backends     []intents.Backend `json:"backends"`
+	MoreBackends int               `json:"moreBackends,omitempty"`
 }
 
 // ServicePod is a pod that a Service sends to, with the NetworkPolicies that isolate it.
@@ -105,11 +107,11 @@ type ServicePod struct {
 // service answers like netloom explain service.
 func (h *Handler) service(r *http.Request, b *board) (any, error) {
 	namespace, name := r.PathValue("namespace"), r.PathValue("name")
-	e, err := b.inventory().Explain("service/"+namespace+"/"+name, "")
+	e, err := explain.Of(b.inventory(), "service/"+namespace+"/"+name, "")
 	if err != nil {
 		return nil, err
 	}
-	out := &ServicePage{ServiceExplanation: e.Service, Frontends: []Frontend{}, Pods: []ServicePod{}, Unknown: e.Unknown}
+	out := &ServicePage{Service: e.Service, Frontends: []Frontend{}, Pods: []ServicePod{}, Unknown: e.Unknown}
 	for _, s := range b.state.Objects.Services {
 		if s.Namespace == namespace && s.Name == name {
 			out.Selector = s.Spec.Selector
@@ -126,8 +128,8 @@ func (h *Handler) service(r *http.Request, b *board) (any, error) {
 	shown, more := cut(e.Service.Frontends, maxFrontends)
 	out.MoreFrontends = more
 	for i := range shown {
-		f := Frontend{ServiceFrontend: shown[i]}
-		f.Backends, f.MoreBackends = cut(f.FrontendIntent.Backends, maxBackends)
+		f := Frontend{Frontend: shown[i]}
+		f.Backends, f.MoreBackends = cut(f.Frontend.Frontend.Backends, maxBackends)
 		f.PerNode, _ = cut(f.PerNode, maxBackends)
 		out.Frontends = append(out.Frontends, f)
 	}
@@ -135,7 +137,7 @@ func (h *Handler) service(r *http.Request, b *board) (any, error) {
 	out.MorePods = more
 	for _, pod := range pods {
 		p := ServicePod{Name: pod}
-		p.Ingress, p.Egress = b.inventory().IsolatedBy(pod)
+		p.Ingress, p.Egress = explain.IsolatedBy(b.inventory(), pod)
 		out.Pods = append(out.Pods, p)
 	}
 	return out, nil

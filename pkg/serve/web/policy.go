@@ -7,7 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/netloom/netloom/pkg/answers/query"
+	"github.com/netloom/netloom/pkg/answers/explain"
+	"github.com/netloom/netloom/pkg/answers/name"
+	"github.com/netloom/netloom/pkg/answers/world"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
 )
@@ -192,9 +194,9 @@ func (h *Handler) policy(r *http.Request, b *board) (any, error) {
 		Intents: []PolicyIntent{}, Sets: []Set{}, Problems: []object.Problem{},
 	}
 	if !slices.ContainsFunc(b.policyList(), func(l PolicyLine) bool { return l.ref() == ref }) {
-		return nil, fmt.Errorf("%s: %w", page.Object, query.ErrNotFound)
+		return nil, fmt.Errorf("%s: %w", page.Object, name.ErrNotFound)
 	}
-	page.Findings = b.inventory().Findings(ref)
+	page.Findings = explain.Findings(b.inventory(), ref)
 	used := map[string]intent.SetID{}
 	for p := range b.state.Snapshot.Policies() {
 		if p.Origin.Ref() == ref {
@@ -245,7 +247,7 @@ func policyIntent(p *intent.Policy, used map[string]intent.SetID) PolicyIntent {
 }
 
 // setOf converts a set for display.
-func setOf(s *query.State, id intent.SetID) Set {
+func setOf(s *world.State, id intent.SetID) Set {
 	out := Set{ID: string(id), Title: string(id)}
 	set := s.Snapshot.Set(id)
 	if set == nil {
@@ -253,14 +255,14 @@ func setOf(s *query.State, id intent.SetID) Set {
 	}
 	switch {
 	case set.Members == nil && len(set.Hosts) == 0 && len(set.Prefixes) > 0:
-		out.Title = query.PrefixText(set.Prefixes)
+		out.Title = intent.PrefixText(set.Prefixes)
 	case set.Title != "":
 		out.Title = set.Title
 	}
 	if set.Members != nil {
 		var members []string
 		for e := range set.Members.All() {
-			members = append(members, query.NameIn(s.Cluster, e.Key))
+			members = append(members, world.NameIn(s.Cluster, e.Key))
 		}
 		slices.Sort(members)
 		out.Count = len(members)

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/netloom/netloom/pkg/answers/query"
+	"github.com/netloom/netloom/pkg/answers/name"
 )
 
 // maxHits is how many names of each kind are found.
@@ -27,7 +27,7 @@ func (h *Handler) search(r *http.Request, b *board) (any, error) {
 	}
 	inv := b.inventory()
 	names := map[string][]string{
-		"pod": inv.Names(query.KindPod), "service": inv.Names(query.KindService), "namespace": b.ground().namespaces(),
+		"pod": inv.Names(name.Pod), "service": inv.Names(name.Service), "namespace": b.ground().namespaces(),
 	}
 	list := b.policyList()
 	for i := range list {

@@ -6,7 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/netloom/netloom/pkg/answers/query"
+	"github.com/netloom/netloom/pkg/answers/world"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/serve/web/draft"
 )
@@ -30,7 +30,7 @@ type Source interface {
 
 // State is a state with its number. Two states of equal numbers are the same.
 type State struct {
-	query.State
+	world.State
 	Number uint64
 	At     time.Time // when it was made
 	// Further are namespaces and cluster-wide policies, in any order.

@@ -6,8 +6,9 @@ import (
 
 	networkingv1 "k8s.io/api/networking/v1"
 
-	"github.com/netloom/netloom/pkg/answers/query"
+	"github.com/netloom/netloom/pkg/answers/question"
 	"github.com/netloom/netloom/pkg/answers/suggest"
+	"github.com/netloom/netloom/pkg/answers/world"
 	"github.com/netloom/netloom/pkg/serve/web/draft"
 )
 
@@ -28,21 +29,21 @@ type Suggestion struct {
 
 // suggestion writes what netloom suggest would.
 func (h *Handler) suggestion(r *http.Request, b *board) (any, error) {
-	question, err := questionOf(r.URL.Query())
+	asked, err := questionOf(r.URL.Query())
 	if err != nil {
 		return nil, err
 	}
 	if err := b.comparable(); err != nil {
 		return nil, err
 	}
-	wanted, err := b.inventory().Connections(question, query.Where{})
+	wanted, err := question.Connections(b.inventory(), asked, question.Where{})
 	if err != nil {
 		return nil, err
 	}
 	if len(wanted) > maxWanted {
 		return nil, fmt.Errorf("%d connections are more than the limit of %d: use a narrower pattern", len(wanted), maxWanted)
 	}
-	s, err := suggest.For(b.state.State, wanted, func(policies []*networkingv1.NetworkPolicy) (query.State, error) {
+	s, err := suggest.For(b.state.State, wanted, func(policies []*networkingv1.NetworkPolicy) (world.State, error) {
 		var edit draft.Edit
 		for _, p := range policies {
 			edit.Put = append(edit.Put, p)
@@ -52,7 +53,7 @@ func (h *Handler) suggestion(r *http.Request, b *board) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &Suggestion{Question: question.String(), Already: s.Already, Refused: s.Refused, Beyond: s.Beyond, More: s.More}
+	out := &Suggestion{Question: asked.String(), Already: s.Already, Refused: s.Refused, Beyond: s.Beyond, More: s.More}
 	if len(s.Policies) > 0 {
 		out.Manifest, err = suggest.Manifest(s.Policies)
 	}
@@ -79,6 +80,6 @@ func (b *board) comparable() error {
 }
 
 // edited is the state of a board with edited policies.
-func (h *Handler) edited(b *board, edit draft.Edit) (query.State, error) {
+func (h *Handler) edited(b *board, edit draft.Edit) (world.State, error) {
 	return draft.Make(b.state.State, b.state.world(), edit, h.opts.Translation)
 }

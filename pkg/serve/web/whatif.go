@@ -12,7 +12,10 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
 
-	"github.com/netloom/netloom/pkg/answers/query"
+	"github.com/netloom/netloom/pkg/answers/impact"
+	"github.com/netloom/netloom/pkg/answers/name"
+	"github.com/netloom/netloom/pkg/answers/reach"
+	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/serve/httpbody"
 	"github.com/netloom/netloom/pkg/serve/web/draft"
@@ -49,8 +52,8 @@ type WhatIfEnd struct {
 	Outside string   `json:"outside,omitempty"` // such as "0.0.0.0/0 except 10.0.0.0/8"
 }
 
-func whatIfEnd(g *query.Group) WhatIfEnd {
-	out := WhatIfEnd{Outside: query.PrefixText(g.Outside)}
+func whatIfEnd(g *reach.Group) WhatIfEnd {
+	out := WhatIfEnd{Outside: intent.PrefixText(g.Outside)}
 	out.Pods, out.More = cut(g.Pods, maxGroupPods)
 	return out
 }
@@ -109,7 +112,7 @@ func (h *Handler) compare(b *board, policy string, text []byte) (*WhatIf, error)
 	if policy != "" && strings.TrimSpace(string(text)) == "" {
 		ref, ok := b.policyRef(policy)
 		if !ok {
-			return nil, fmt.Errorf("policy: %s: %w", policy, query.ErrNotFound)
+			return nil, fmt.Errorf("policy: %s: %w", policy, name.ErrNotFound)
 		}
 		edit.Removed, out.Removed, edit.Problems = []object.Ref{ref}, append(out.Removed, ref.Path()), nil
 	}
@@ -135,7 +138,7 @@ func (h *Handler) compare(b *board, policy string, text []byte) (*WhatIf, error)
 			}
 		}
 	}
-	impact := query.Compare(b.state.State, after)
+	impact := impact.Of(b.state.State, after)
 	out.Pods = impact.Pods
 	changes, more := cut(impact.Changes, maxEffects)
 	out.More = more
@@ -166,7 +169,7 @@ func (h *Handler) manifest(r *http.Request, b *board) (any, error) {
 			return map[string]string{"manifest": text}, err
 		}
 	}
-	return nil, fmt.Errorf("%s: %w", ref.Path(), query.ErrNotFound)
+	return nil, fmt.Errorf("%s: %w", ref.Path(), name.ErrNotFound)
 }
 
 // manifestOf formats a policy without what only an API server sets.

@@ -4,7 +4,9 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/netloom/netloom/pkg/answers/query"
+	"github.com/netloom/netloom/pkg/answers/name"
+	"github.com/netloom/netloom/pkg/answers/probe"
+	"github.com/netloom/netloom/pkg/answers/question"
 )
 
 const (
@@ -14,25 +16,25 @@ const (
 
 // Why is the result of a query: what netloom probe returns.
 type Why struct {
-	Answers []query.Answer        `json:"answers"` // the first of them
+	Answers []probe.Answer        `json:"answers"` // the first of them
 	More    int                   `json:"moreAnswers,omitempty"`
-	Counts  map[query.Verdict]int `json:"counts"`            // of all answers, by verdict
+	Counts  map[probe.Verdict]int `json:"counts"`            // of all answers, by verdict
 	Unknown []string              `json:"unknown,omitempty"` // what could not be read and may affect the answers
 }
 
 func (h *Handler) why(r *http.Request, b *board) (any, error) {
 	q := r.URL.Query()
-	question, err := questionOf(q)
+	asked, err := questionOf(q)
 	if err != nil {
 		return nil, err
 	}
-	answers, err := b.inventory().Probe(question, query.Where{
+	answers, err := probe.Of(b.inventory(), asked, question.Where{
 		Namespace: q.Get("namespace"), Node: q.Get("node"), Network: q.Get("network"),
 	})
 	if err != nil {
 		return nil, err
 	}
-	out := &Why{Counts: map[query.Verdict]int{}, Unknown: b.inventory().Unknown()}
+	out := &Why{Counts: map[probe.Verdict]int{}, Unknown: b.inventory().Unknown()}
 	for i := range answers {
 		out.Counts[answers[i].Verdict]++
 	}
@@ -44,14 +46,14 @@ func (h *Handler) why(r *http.Request, b *board) (any, error) {
 func (h *Handler) names(r *http.Request, b *board) (any, error) {
 	text := strings.ToLower(strings.TrimSpace(r.URL.Query().Get("q")))
 	kinds := []struct {
-		kind   query.Kind
+		kind   name.Kind
 		prefix string
-	}{{query.KindPod, ""}, {query.KindNode, "node/"}}
+	}{{name.Pod, ""}, {name.Node, "node/"}}
 	if r.URL.Query().Get("end") == "to" {
 		kinds = append(kinds, struct {
-			kind   query.Kind
+			kind   name.Kind
 			prefix string
-		}{query.KindService, "svc/"})
+		}{name.Service, "svc/"})
 	}
 	begin, hold := []string{}, []string{} // names that begin with the text are more likely
 	for _, k := range kinds {

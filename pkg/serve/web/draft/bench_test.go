@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/network-policy-api/apis/v1alpha2"
 
-	"github.com/netloom/netloom/pkg/answers/query"
+	"github.com/netloom/netloom/pkg/answers/impact"
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/serve/web/draft"
 	"github.com/netloom/netloom/test/oracle"
@@ -72,7 +72,7 @@ func BenchmarkEdit(b *testing.B) {
 				for b.Loop() {
 					after, err := draft.Make(before, world, edit, translator.Options{})
 					require.NoError(b, err)
-					b.ReportMetric(float64(len(query.Compare(before, after).Changes)), "changes")
+					b.ReportMetric(float64(len(impact.Of(before, after).Changes)), "changes")
 				}
 			})
 		}

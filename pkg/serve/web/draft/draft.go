@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/network-policy-api/apis/v1alpha1"
 	"sigs.k8s.io/network-policy-api/apis/v1alpha2"
 
-	"github.com/netloom/netloom/pkg/answers/query"
+	"github.com/netloom/netloom/pkg/answers/world"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/translator"
@@ -68,7 +68,7 @@ func RefOf(o runtime.Object) (object.Ref, bool) {
 // Make returns the state with an edit. World are the pods, namespaces and nodes of the state, and opts how it was translated.
 // Problems of the state that are about the edited policies are those of the edit; where the text of a policy cannot be
 // understood, the policy allows nothing.
-func Make(state query.State, world []runtime.Object, edit Edit, opts translator.Options) (query.State, error) {
+func Make(state world.State, world []runtime.Object, edit Edit, opts translator.Options) (world.State, error) {
 	edited, err := edit.refs()
 	if err != nil {
 		return state, err

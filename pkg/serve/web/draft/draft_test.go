@@ -10,7 +10,8 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/netloom/netloom/pkg/answers/query"
+	"github.com/netloom/netloom/pkg/answers/impact"
+	"github.com/netloom/netloom/pkg/answers/world"
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/serve/web/draft"
 	"github.com/netloom/netloom/test/growth"
@@ -20,15 +21,15 @@ import (
 )
 
 // translated is the state of some objects.
-func translated(t testing.TB, objects []runtime.Object) query.State {
+func translated(t testing.TB, objects []runtime.Object) world.State {
 	t.Helper()
 	return translatedBy(t, objects, translator.Options{})
 }
 
-func translatedBy(t testing.TB, objects []runtime.Object, opts translator.Options) query.State {
+func translatedBy(t testing.TB, objects []runtime.Object, opts translator.Options) world.State {
 	t.Helper()
 	tr := translator.New(opts)
-	var state query.State
+	var state world.State
 	for _, o := range objects {
 		require.NoError(t, tr.Put(o))
 		state.Objects.Add(o)
@@ -84,10 +85,10 @@ func TestADraftIsWhatATranslationOfEverythingWouldBe(t *testing.T) {
 			after, err := draft.Make(before, world, edit, opts)
 			require.NoError(t, err)
 			whole := translated(t, without)
-			require.Empty(t, query.Compare(whole, after).Changes, "seed %d, %s", seed, ref)
+			require.Empty(t, impact.Of(whole, after).Changes, "seed %d, %s", seed, ref)
 			require.ElementsMatch(t, whole.Problems, after.Problems, "seed %d, %s", seed, ref)
-			require.Equal(t, query.Compare(before, whole), query.Compare(before, after), "seed %d, %s", seed, ref)
-			edits += len(query.Compare(before, after).Changes)
+			require.Equal(t, impact.Of(before, whole), impact.Of(before, after), "seed %d, %s", seed, ref)
+			edits += len(impact.Of(before, after).Changes)
 		}
 	})
 	if seeds.All() {
@@ -114,8 +115,8 @@ func TestADraftOfPoliciesWithMuchInCommon(t *testing.T) {
 		after, err := draft.Make(before, world, edit, opts)
 		require.NoError(t, err)
 		whole := translated(t, slices.Concat(objects, edit.Put))
-		require.Empty(t, query.Compare(whole, after).Changes, "seed %d", seed)
-		require.NotEmpty(t, query.Compare(before, after).Changes, "seed %d", seed)
+		require.Empty(t, impact.Of(whole, after).Changes, "seed %d", seed)
+		require.NotEmpty(t, impact.Of(before, after).Changes, "seed %d", seed)
 	})
 }
 

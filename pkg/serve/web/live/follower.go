@@ -11,7 +11,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/netloom/netloom/pkg/answers/flows"
-	"github.com/netloom/netloom/pkg/answers/query"
+	"github.com/netloom/netloom/pkg/answers/world"
 	"github.com/netloom/netloom/pkg/inputs/acllog"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/serve/web"
@@ -44,7 +44,7 @@ type follower struct {
 }
 
 func newFollower(logs Logs, newest func() (web.State, bool)) *follower {
-	empty := flows.NewGuide(query.NewInventory(query.State{Snapshot: intent.NewSnapshot()}), nil)
+	empty := flows.NewGuide(world.New(world.State{Snapshot: intent.NewSnapshot()}), nil)
 	return &follower{logs: logs, newest: newest, recorder: flows.NewRecorder(empty, flowWindow), faults: make([]error, len(logs.Paths))}
 }
 
@@ -105,7 +105,7 @@ func (f *follower) guide(now time.Time) {
 	if !ok || state.Number == f.number {
 		return
 	}
-	f.recorder.Use(flows.NewGuide(query.NewInventory(state.State), f.logs.Rules(state.Snapshot)))
+	f.recorder.Use(flows.NewGuide(world.New(state.State), f.logs.Rules(state.Snapshot)))
 	f.number = state.Number
 	f.earliest = time.Now().Add(max(guideGap, guideShare*time.Since(now)))
 }

@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/network-policy-api/apis/v1alpha2"
 
 	"github.com/netloom/netloom/backends"
-	"github.com/netloom/netloom/pkg/answers/query"
+	"github.com/netloom/netloom/pkg/answers/world"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/pipeline"
@@ -120,7 +120,7 @@ func (p *Page) Published(now pipeline.Published) {
 		}
 	}
 	p.latest = web.State{
-		State: query.State{
+		State: world.State{
 			Cluster: p.opts.Cluster, Snapshot: now.Snapshot, View: now.View, Problems: problems,
 		},
 		Number: before.Number + 1, At: time.Now(),

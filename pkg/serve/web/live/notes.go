@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/netloom/netloom/backends"
-	"github.com/netloom/netloom/pkg/answers/query"
+	"github.com/netloom/netloom/pkg/answers/intents"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/reconcile"
 	"github.com/netloom/netloom/pkg/serve/web"
@@ -57,7 +57,7 @@ func (n *notes) target(name string) *note {
 func (n *notes) keep(s *intent.Snapshot) {
 	there := map[string]bool{}
 	for g := range s.CNFs() {
-		there[query.CNFTarget(g)] = true
+		there[intents.CNFTarget(g)] = true
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()

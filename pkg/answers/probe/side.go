@@ -1,0 +1,112 @@
+package probe
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/netloom/netloom/pkg/answers/world"
+	"github.com/netloom/netloom/pkg/intent"
+)
+
+// Side is the verdict of the policies at one end of a connection: the source for egress, the destination for ingress.
+type Side struct {
+	Verdict Verdict `json:"verdict"`
+	// Cluster is the cluster whose policies decide, if that is not the own one.
+	Cluster string `json:"cluster,omitempty"`
+	Note    string `json:"note,omitempty"` // why the verdict is unknown
+	// Tier is the tier of cluster-wide policies that decides: admin or baseline; "" if none of the two does.
+	Tier string `json:"tier,omitempty"`
+	// IsolatedBy are the NetworkPolicies that select the end in this direction, if the evaluation comes to them.
+	IsolatedBy []string     `json:"isolatedBy,omitempty"`
+	AllowedBy  []world.Rule `json:"allowedBy,omitempty"` // the rules that allow it
+	DeniedBy   []world.Rule `json:"deniedBy,omitempty"`  // the rules that deny it; none if isolation does
+	PassedBy   []world.Rule `json:"passedBy,omitempty"`  // the rules of earlier tiers that pass it on
+	// NearMisses are the rules that match except for one condition.
+	NearMisses []world.Rule `json:"nearMisses,omitempty"`
+	// Rows are the rows by which a data plane decides, if requested: see Where.
+	Rows []Row `json:"rows,omitempty"`
+	// Itself means that source and destination are the same, to which no policy applies.
+	Itself bool `json:"itself,omitempty"`
+}
+
+// connection is a flow that policies evaluate, with the displayed names of its ends.
+type connection struct {
+	intent.Flow
+	from, to string
+	rows     RowNamer // nil names none
+}
+
+// sides describes both directions of a verdict.
+func sides(w *world.World, c *connection, egress, ingress intent.Decision) (*Side, *Side) {
+	if c.Src.Addr == c.Dst.Addr {
+		return &Side{Verdict: Allow, Itself: true}, &Side{Verdict: Allow, Itself: true}
+	}
+	return sideAt(w, intent.Egress, c, egress), sideAt(w, intent.Ingress, c, ingress)
+}
+
+func side(w *world.World, d intent.Direction, c *connection, decision intent.Decision) *Side {
+	s := &Side{Verdict: verdictOf(decision.Allowed), PassedBy: w.Rules(decision.Passed)}
+	subject, _ := world.Parties(&c.Flow, d)
+	policies := w.PoliciesOf(d, subject)
+	if len(decision.By) == 0 || decision.Tier == intent.TierSystem && !slices.ContainsFunc(policies, mayDeny) {
+		return s
+	}
+	s.Rows = c.rowsOf(d, decision)
+	if decision.Tier.Ordered() {
+		s.Tier = decision.Tier.String()
+	}
+	for _, p := range policies {
+		if p.Isolates && (decision.Isolated || decision.Tier == intent.TierSystem) {
+			s.IsolatedBy = append(s.IsolatedBy, p.Origin.String())
+		}
+	}
+	switch {
+	case decision.Allowed:
+		s.AllowedBy = w.Rules(decision.By)
+	case decision.By[0].Rule >= 0:
+		s.DeniedBy = w.Rules(decision.By)
+	default:
+		s.NearMisses = nearMisses(w, policies, d, c)
+	}
+	return s
+}
+
+// mayDeny reports whether a policy may deny anything at all.
+func mayDeny(p *intent.Policy) bool { return p.Tier != intent.TierSystem }
+
+// nearMisses lists the rules of isolating policies that match except for one condition.
+func nearMisses(w *world.World, policies []*intent.Policy, d intent.Direction, c *connection) []world.Rule {
+	var out []world.Rule
+	for _, p := range policies {
+		if !p.Isolates {
+			continue
+		}
+		for i := range p.Rules {
+			if reason := misses(w, &p.Rules[i], d, c); reason != "" {
+				out = append(out, world.Rule{Policy: p.Origin.String(), Path: p.Rules[i].Path, Reason: reason})
+			}
+		}
+	}
+	return world.MergeRules(out)
+}
+
+// misses returns why a rule does not match, if there is exactly one reason. A named port that the subject has under another
+// number, or not at all, is not a reason.
+func misses(w *world.World, r *intent.Rule, d intent.Direction, c *connection) string {
+	if r.Action != intent.Allow {
+		return ""
+	}
+	name := c.to
+	if d == intent.Ingress {
+		name = c.from
+	}
+	switch w.Match(r, d, &c.Flow) {
+	case world.Matching{Subject: true, Peer: true}:
+		return "only allows " + strings.Join(r.Ports.Strings(), ", ")
+	case world.Matching{Subject: true, Ports: true}:
+		return fmt.Sprintf("allows %s, but %s does not match", world.TitleOf(w.State.Snapshot.Set(r.Peer.Set)), name)
+	default:
+		return ""
+	}
+}

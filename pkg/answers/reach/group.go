@@ -1,0 +1,79 @@
+package reach
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
+)
+
+// Group is a set of ends of connections that policies treat alike.
+type Group struct {
+	Pods    []string       `json:"pods,omitempty"`    // as [cluster/]namespace/name
+	Outside []netip.Prefix `json:"outside,omitempty"` // addresses that belong to no pod; the fewest prefixes, in order
+}
+
+// GroupOf is the ends at some places, by the names of their pods.
+func GroupOf(places []Place, areas Areas, name func(object.Key) string) Group {
+	g := Group{Outside: areas.Of(places)}
+	for i := range places {
+		if p := &places[i]; !p.Standing.IsValid() {
+			g.Pods = append(g.Pods, name(p.Party.Key))
+		}
+	}
+	g.Pods = WithoutTwins(slices.Compact(g.Pods))
+	return g
+}
+
+// WithoutTwins leaves out the second of two pods that stand for one workload if the first is there.
+func WithoutTwins(pods []string) []string {
+	known := make(map[string]bool, len(pods))
+	for _, name := range pods {
+		known[name] = true
+	}
+	return slices.DeleteFunc(pods, func(name string) bool {
+		first, ok := strings.CutSuffix(name, "+1")
+		return ok && known[first]
+	})
+}
+
+// AsWorkloads names made-up pods, of which up to two stand for a workload, after their workload alone.
+func AsWorkloads(pods []string) []string {
+	out := make([]string, len(pods))
+	for i, name := range pods {
+		out[i] = strings.TrimSuffix(name, "+1") // no name of a pod ends so
+	}
+	return slices.Compact(out)
+}
+
+// Add adds the ends of o.
+func (g *Group) Add(o *Group) { *g = UnionOf([]*Group{g, o}) }
+
+// UnionOf is the ends in any of some groups.
+func UnionOf(groups []*Group) Group {
+	var g Group
+	first := groups[0].Key()
+	for i, o := range groups {
+		if i > 0 && o.Key() == first {
+			continue // most groups of one end are equal
+		}
+		g.Pods, g.Outside = append(g.Pods, o.Pods...), append(g.Outside, o.Outside...)
+	}
+	slices.Sort(g.Pods)
+	g.Pods, g.Outside = slices.Compact(g.Pods), intent.MergePrefixes(g.Outside)
+	return g
+}
+
+// Key is the same for equal groups only.
+func (g *Group) Key() string { return strings.Join(g.Pods, " ") + fmt.Sprint(g.Outside) }
+
+// First is the sort key of groups: those with pods before those outside.
+func (g *Group) First() string {
+	if len(g.Pods) > 0 {
+		return g.Pods[0]
+	}
+	return fmt.Sprint("~", g.Outside)
+}

@@ -1,0 +1,87 @@
+package world
+
+import (
+	"net/netip"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	"sigs.k8s.io/network-policy-api/apis/v1alpha1"
+	"sigs.k8s.io/network-policy-api/apis/v1alpha2"
+
+	"github.com/netloom/netloom/labelcache"
+	ovnkubernetes "github.com/netloom/netloom/pkg/apis/ovnkubernetes/v1"
+	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
+)
+
+// State is the state that questions are about, at one moment. It is read-only: its parts are shared.
+type State struct {
+	Cluster string // name of the cluster of the objects; "" means the only one
+	// Snapshot is what the objects mean. It is nil only in Others, for a cluster whose policies are not known.
+	Snapshot *intent.Snapshot
+	View     labelcache.View // the endpoints that the snapshot was made with, including those of other clusters
+	// Others are the other clusters of a set, with at least their names and the view.
+	Others   []State
+	Objects  Objects
+	Problems []object.Problem // errors in the objects, in order
+	// Unavailable lists the kinds that could not be read, sorted: their absence does not mean that there are no objects.
+	Unavailable []string
+	// Workloads are the objects whose pods are known, in order; none if they were not read.
+	Workloads []Workload
+	// MadeUp reports whether an address stands for one that a cluster would assign; nil means none does. Answers do not show such addresses.
+	MadeUp func(netip.Addr) bool
+	// Firewalls means that EgressFirewalls are part of the snapshot.
+	Firewalls bool
+	Reading   *Reading // what the objects were read from; nil if they come from a running daemon
+	// Unread is why the pods of a cluster in Others are not known; "" if they are.
+	Unread string
+}
+
+// Objects are those of a cluster that questions may name, in any order.
+type Objects struct {
+	Pods     []*corev1.Pod
+	Nodes    []*corev1.Node
+	Policies []*networkingv1.NetworkPolicy
+	Services []*corev1.Service
+	Cluster  []object.Ref // the cluster-wide policies
+	// Firewalls are those of ovn-kubernetes. They are part of the snapshot only if the state says so.
+	Firewalls []*ovnkubernetes.EgressFirewall
+	SDWAN     []SDWANObject
+}
+
+// SDWANObject is an SD-WAN object.
+type SDWANObject struct {
+	Kind, Plural    string // such as Mwan3Rule and mwan3rules
+	Namespace, Name string
+	State, Message  string // from its status; "" if it has none
+}
+
+// String formats the object as kind/namespace/name.
+func (o *SDWANObject) String() string { return o.Kind + "/" + o.Namespace + "/" + o.Name }
+
+// Add adds an object if it is of a kind that questions may name, and reports whether it is.
+func (o *Objects) Add(added any) bool {
+	switch v := added.(type) {
+	case SDWANObject:
+		o.SDWAN = append(o.SDWAN, v)
+	case *corev1.Pod:
+		o.Pods = append(o.Pods, v)
+	case *corev1.Node:
+		o.Nodes = append(o.Nodes, v)
+	case *corev1.Service:
+		o.Services = append(o.Services, v)
+	case *networkingv1.NetworkPolicy:
+		o.Policies = append(o.Policies, v)
+	case *ovnkubernetes.EgressFirewall:
+		o.Firewalls = append(o.Firewalls, v)
+	case *v1alpha2.ClusterNetworkPolicy:
+		o.Cluster = append(o.Cluster, object.Ref{Kind: object.KindClusterNetworkPolicy, Name: v.Name})
+	case *v1alpha1.AdminNetworkPolicy:
+		o.Cluster = append(o.Cluster, object.Ref{Kind: object.KindAdminNetworkPolicy, Name: v.Name})
+	case *v1alpha1.BaselineAdminNetworkPolicy:
+		o.Cluster = append(o.Cluster, object.Ref{Kind: object.KindBaselineAdminNetworkPolicy, Name: v.Name})
+	default:
+		return false
+	}
+	return true
+}
