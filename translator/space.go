@@ -43,7 +43,7 @@ func newAddressSpace() addressSpace {
 	}
 }
 
-// putNode sets the ranges of a node; nil is a node that is gone. What is no prefix is ignored: the API server accepts none.
+// putNode sets the ranges of a node; nil removes the node. Invalid prefixes are ignored: the API server accepts none.
 func (s *addressSpace) putNode(name string, node *corev1.Node) {
 	var ranges []netip.Prefix
 	if node != nil {

@@ -32,8 +32,8 @@ type Target interface {
 	AddForeign(t testing.TB)
 	// ForeignIntact reports whether these rows are as AddForeign made them.
 	ForeignIntact(t testing.TB) bool
-	// Damage does the n-th kind of harm, counted from 0, to rows of owner behind the backend's back. It returns false
-	// if there are no more kinds. A kind that finds nothing to harm returns a Damage without names.
+	// Damage applies the n-th kind of damage, counted from 0, to rows of owner behind the backend's back. It returns false
+	// if there are no more kinds. A kind that finds nothing to damage returns a Damage without names.
 	Damage(t testing.TB, owner string, n int) (Damage, bool)
 	// FailAt makes the k-th write transaction from now fail once, leaving no trace; 0 takes that back.
 	FailAt(k int)

@@ -9,10 +9,10 @@ import (
 	"github.com/netloom/netloom/pkg/openwrt"
 )
 
-// The scripts of the device abort, and it answers 500, if it is broken for a moment, but also, each time, for one package that
-// cannot be read and for one object that they cannot handle. So the first time is an error, after which everything is read
-// back, and the second time is a rejection of that object. Either way the others are written; but the first time nothing of
-// that service is deleted or loaded, because what was written may allow or deny what neither the old nor the new policies do.
+// The device's scripts abort, and it answers 500, on a transient fault, but also, each time, for a package that cannot be read and for
+// an object that they cannot handle. So the first abort is an error, after which everything is read back, and the second is a rejection
+// of that object. Either way the other objects are written. After the first abort, nothing of that service is deleted or loaded:
+// what was written may allow or deny what neither the old nor the new policies do.
 
 // mostAborted is after how many aborted requests in a row the rest of a module is left for later.
 const mostAborted = 3

@@ -17,8 +17,8 @@ import (
 // mostItems is how many objects of one kind are read one by one.
 const mostItems = 64
 
-// rest is how long a module is not read: for left plans, then twice as long if that did not help. A module that was late once has
-// a rest of no plans: that may have been a device that hung for a moment.
+// rest is the backoff of a module whose lists time out: it is skipped for left plans, then for twice as many if the next read times
+// out as well. The first timeout skips none: the device may have hung for a moment.
 type rest struct{ left, last int }
 
 // longestRest is the most plans from read-back for which a module is not read.

@@ -53,7 +53,7 @@ type Backend struct {
 
 	model   *model   // nil if it is not known what the target has
 	pending *pending // what the last plan would turn the model into
-	adopt   bool     // the last write met one of our rows that was not read back
+	adopt   bool     // the last insert hit an existing row of ours
 	// published is the coverage of the last plan, and inForce that before it is applied, for every goroutine; nil before the first.
 	published, inForce atomic.Pointer[backends.Coverage]
 	// moved are the names of logical ports that appeared, disappeared or changed, and that no applied plan has handled

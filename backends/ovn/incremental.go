@@ -59,7 +59,7 @@ func (p *planner) collect(changes []intent.Change) {
 		}
 	}
 	for id := range p.changed {
-		p.again(subjects, id)
+		p.markSubjects(subjects, id)
 	}
 	p.collectMoved(subjects)
 	comesOrGoes := p.m.loadBalancers.Empty() != (p.r.want.LoadBalancerCount() == 0)
@@ -72,8 +72,8 @@ func (p *planner) collect(changes []intent.Change) {
 	p.collectShares()
 }
 
-// again adds the subjects that a policy had, and those that it has.
-func (p *planner) again(subjects map[intent.SetID]bool, id intent.PolicyID) {
+// markSubjects adds the subjects that a policy had, and those that it has.
+func (p *planner) markSubjects(subjects map[intent.SetID]bool, id intent.PolicyID) {
 	for _, policy := range []*intent.Policy{p.m.policies[id], p.r.want.Policy(id)} {
 		if policy != nil {
 			for _, s := range subjectsOf(policy) {
@@ -96,7 +96,7 @@ func (p *planner) collectMoved(subjects map[intent.SetID]bool) {
 	}
 	for id, places := range p.r.places() {
 		if !slices.Equal(places, p.m.places[id]) {
-			p.again(subjects, id)
+			p.markSubjects(subjects, id)
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 
 var (
 	errForeign = errors.New("not a plan of this backend")
-	errNoTagID = errors.New("the controller has no tag ID left; what needs the tag is denied from the next plan on")
+	errNoTagID = errors.New("the controller has no tag IDs left; rules that need the tag deny from the next plan on")
 )
 
 // Apply implements backends.Backend: one request for each op.

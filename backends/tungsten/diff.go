@@ -249,7 +249,7 @@ type regroup struct {
 	fewest, most *tungsten.Object // the prefixes of both states, and of either
 }
 
-// regroups adds the two steps of such groups: whichever comes first in the order of phases.
+// regroups adds the grow and shrink steps of each group, in phase order.
 func (c *comparison) regroups(opening bool) error {
 	for _, g := range c.live.regroup {
 		grow, shrink := addAllow, removeAllow

@@ -50,7 +50,7 @@ const (
 	deleteTag
 )
 
-// balancing is the order in which load balancers change: what becomes of a VIP that has other ports is without backends for a moment.
+// balancing is the order in which load balancers change: a VIP whose ports change has no backends for a moment.
 func balancing() []phase {
 	return []phase{
 		joinMember, deleteMember, deletePool, deleteListener, deleteBalancer, deleteAddress, deleteVIP,

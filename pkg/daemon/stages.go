@@ -82,7 +82,7 @@ func (d *Daemon) seed(p pipeline.Published) {
 	d.awaitPorts(d.embedded.Ports())
 }
 
-// seedController gives pods interfaces in the embedded controller. Its backend hears of those that its first read misses.
+// seedController gives pods interfaces in the embedded controller. The backend is notified of any that its first read missed.
 func (d *Daemon) seedController(p pipeline.Published) {
 	if err := d.fabric.Seed(d.source, p.Events); err != nil {
 		d.log.WithError(err).Error("embedded controller: interfaces are missing")

@@ -17,7 +17,7 @@ import (
 func (g *Gateway) forward(x *exchange) {
 	impersonation := http.Header{}
 	if err := identity.Impersonate(impersonation, x.effective); err != nil {
-		x.refuse(refusal{http.StatusForbidden, "unspeakable", err.Error(), 0})
+		x.refuse(refusal{http.StatusForbidden, "invalid-identity", err.Error(), 0})
 		return
 	}
 	buffers := &large

@@ -43,7 +43,7 @@ func (g *Gateway) Serve(ctx context.Context, on net.Listener, how Shutdown) erro
 	return err
 }
 
-// stop lets requests end. Clients of HTTP/2 are told to use another connection.
+// stop drains the server; HTTP/2 clients receive GOAWAY.
 func (g *Gateway) stop(ctx context.Context, server *listener.Server, how Shutdown) {
 	g.stops.Store(true)
 	time.Sleep(how.Delay)

@@ -14,8 +14,9 @@ import (
 // shownRules is how many rules a hint lists.
 const shownRules = 3
 
-// dependsOnMadeUp is a hint about the rules whose blocks match pods by their made-up addresses only: the real ones may be elsewhere. "" if
-// there is none. A block that matches every address of a family, and what is left of it by exceptions for private networks, is not meant.
+// dependsOnMadeUp returns a hint about the rules whose blocks match pods only by their made-up addresses: the real ones may be
+// elsewhere. It returns "" if there are none. A block that matches every address of a family, with or without exceptions for private
+// networks, is not reported.
 func dependsOnMadeUp(s *world.State, madeUp []netip.Addr) string {
 	if len(madeUp) == 0 {
 		return ""

@@ -12,8 +12,8 @@ import (
 // promptly is how soon a device returns nothing if it has nothing. Without its daemon it returns nothing after half a minute.
 const promptly = 5 * time.Second
 
-// List reads every object of a kind, canonical, in the device's order. If Kind.Named is false, several may have the same
-// name. An empty list that took long is no answer.
+// List returns every object of a kind in canonical form, in the device's order. If Kind.Named is false, several may have the same
+// name. An empty list that took long to arrive is an error.
 func (c *Client) List(ctx context.Context, k Kind) ([]Object, error) {
 	s, err := c.spec(k)
 	if err != nil {
@@ -43,7 +43,7 @@ func (c *Client) List(ctx context.Context, k Kind) ([]Object, error) {
 	return out, nil
 }
 
-// Get reads one object, canonical: the first of its name. See IsNotFound.
+// Get returns the first object with that name, in canonical form. See IsNotFound.
 func (c *Client) Get(ctx context.Context, k Kind, name string) (Object, error) {
 	s, err := c.item(k, name)
 	if err != nil {

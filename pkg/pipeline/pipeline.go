@@ -32,7 +32,7 @@ type Pipeline struct {
 	published   []func(Published)
 	undelivered map[object.Ref]bool // drained before the source had synced
 	tasks       *tasks
-	collected   [][]object.Problem            // what the last problems are of
+	collected   [][]object.Problem            // the inputs of the last problem list
 	peers       Peers                         // nil if there is one cluster
 	retainer    retainer                      // the source, if it keeps missing objects; nil otherwise
 	inTargets   func() []retention.KeptObject // what targets keep; nil if none keeps anything

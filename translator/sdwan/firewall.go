@@ -39,7 +39,7 @@ func (e *translation) readZone(s *v1alpha1.FirewallZoneSpec) {
 			subnets = append(subnets, p)
 		}
 	}
-	e.is(&intent.Zone{
+	e.setOnlyPart(&intent.Zone{
 		Networks:       slices.Clone(s.Network),
 		Subnets:        subnets,
 		Masquerade:     e.flag("spec.masq", string(s.Masq)),
@@ -101,7 +101,7 @@ func (e *translation) zone(field string, name v1alpha1.Zone) intent.DeviceRef {
 func (e *translation) readForwarding(s *v1alpha1.FirewallForwardingSpec) {
 	e.need("spec.src", s.Src != "", "the source zone")
 	e.need("spec.dest", s.Dest != "", "the destination zone")
-	e.is(&intent.Forwarding{
+	e.setOnlyPart(&intent.Forwarding{
 		From:   e.zone("spec.src", s.Src),
 		To:     e.zone("spec.dest", s.Dest),
 		Family: e.family(string(s.Family), "any"),
@@ -113,7 +113,7 @@ func (e *translation) readFirewallRule(s *v1alpha1.FirewallRuleSpec) {
 	if r.match.Protocol == "" {
 		r.match.Protocol = bothPorts
 	}
-	e.is(&intent.FirewallRule{
+	e.setOnlyPart(&intent.FirewallRule{
 		From: e.zone("spec.src", s.Src), To: e.zone("spec.dest", s.Dest),
 		Match: r.match, Decides: r.decides, SetMark: r.setMark, XorMark: r.xorMark, Raw: s.Extra,
 	})
@@ -127,7 +127,7 @@ func (e *translation) readNetworkFirewallRule(s *v1alpha1.NetworkFirewallRuleSpe
 		e.refuse("spec.extra", "the device ignores it between interfaces, so that the rule would match more packets than it should")
 	}
 	r := e.packetRule(&s.PacketRule, icmpTypes+addressMaskRequest+" ")
-	e.is(&intent.LinkRule{
+	e.setOnlyPart(&intent.LinkRule{
 		From: e.link("spec.src", string(s.Src)), To: e.link("spec.dest", string(s.Dest)),
 		Match: r.match, Decides: r.decides, SetMark: r.setMark, XorMark: r.xorMark,
 	})

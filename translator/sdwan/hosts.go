@@ -39,7 +39,7 @@ func (e *translation) resolve(path, name string) []netip.Addr {
 	if key.Name == "" {
 		return e.lookUp(path, name)
 	}
-	e.look(key)
+	e.dependOn(key)
 	if o := e.services[key]; o != nil {
 		return e.clusterAddr(path, o)
 	}
@@ -99,7 +99,7 @@ func clusterIPv4(o *corev1.Service) netip.Addr {
 // lookUp returns the answer of DNS for a name.
 func (e *translation) lookUp(path, name string) []netip.Addr {
 	key := object.Ref{Kind: kindHost, Name: name}
-	e.look(key)
+	e.dependOn(key)
 	answer, known := e.hosts.Addrs(name)
 	addrs := slices.DeleteFunc(slices.Clone(answer), netip.Addr.Is6)
 	switch {

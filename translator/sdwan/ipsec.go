@@ -20,7 +20,7 @@ var (
 )
 
 func (e *translation) readProposal(s *v1alpha1.IpsecProposalSpec) {
-	e.is(&intent.Proposal{
+	e.setOnlyPart(&intent.Proposal{
 		Encryption: e.text("spec.encryption_algorithm", s.EncryptionAlgorithm, encryptionPattern,
 			"an encryption algorithm such as aes256, aes256ctr, aes256gcm16 or chacha20poly1305"),
 		Hash: e.word("spec.hash_algorithm", s.HashAlgorithm, "md5", "sha", "sha1", "aesxcbc", "sha256", "sha2_256", "sha384",
@@ -38,7 +38,7 @@ func (e *translation) readSite(s *v1alpha1.IpsecSiteSpec) {
 		c.LocalSubnet = e.line(fmt.Sprintf("spec.connections[%d].local_subnet", i), s.Connections[i].LocalSubnet)
 		t.Connections = append(t.Connections, c)
 	}
-	e.is(t)
+	e.setOnlyPart(t)
 }
 
 func (e *translation) readHost(s *v1alpha1.IpsecHostSpec) {
@@ -48,7 +48,7 @@ func (e *translation) readHost(s *v1alpha1.IpsecHostSpec) {
 		c.LocalSource = e.line(fmt.Sprintf("spec.connections[%d].local_sourceip", i), s.Connections[i].LocalSourceIP)
 		t.Connections = append(t.Connections, c)
 	}
-	e.is(t)
+	e.setOnlyPart(t)
 }
 
 // tunnel returns a peer without its connections.

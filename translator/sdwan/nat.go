@@ -45,7 +45,7 @@ func (e *translation) readRedirection(s *v1alpha1.Redirection, kind intent.NATKi
 	if match.Protocol == "" {
 		match.Protocol = bothPorts
 	}
-	e.is(&intent.ZoneNAT{
+	e.setOnlyPart(&intent.ZoneNAT{
 		From: e.zone("spec.src", s.Src),
 		To:   e.zone("spec.dest", s.Dest),
 		Translation: e.translation(kind, natFields{
@@ -73,7 +73,7 @@ func (e *translation) readNAT(s *v1alpha1.CNFNATSpec) {
 	case intent.DestinationNAT:
 		e.need("spec.dest_ip", s.DestIP != "" || s.DestPort != "", "dest_ip or dest_port, the new destination")
 	}
-	e.is(&intent.LinkNAT{
+	e.setOnlyPart(&intent.LinkNAT{
 		From: e.natLink("spec.src", string(s.Src)),
 		To:   e.natLink("spec.dest", string(s.Dest)),
 		Translation: e.translation(kind, natFields{

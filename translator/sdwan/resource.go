@@ -158,8 +158,8 @@ func (e *translation) read() {
 	}
 }
 
-// is makes spec the only part.
-func (e *translation) is(spec intent.DeviceSpec) { e.parts = []part{{spec: spec}} }
+// setOnlyPart makes spec the only part.
+func (e *translation) setOnlyPart(spec intent.DeviceSpec) { e.parts = []part{{spec: spec}} }
 
 // refuse reports a field without which the object is meaningless.
 func (e *translation) refuse(path, format string, args ...any) {
@@ -167,8 +167,8 @@ func (e *translation) refuse(path, format string, args ...any) {
 	e.Add(path, format, args...)
 }
 
-// look has the object translated again when the one with this key is created, changed or deleted.
-func (e *translation) look(key object.Ref) { e.out.looks = append(e.out.looks, key) }
+// dependOn has the object translated again when the one with this key is created, changed or deleted.
+func (e *translation) dependOn(key object.Ref) { e.out.looks = append(e.out.looks, key) }
 
 // refer returns a reference to the object of a name, of the kind in the registry, if it is for the same CNFs, and otherwise
 // to what the CNFs have under that name. An object that is being deleted is no longer referred to, except by objects that are
@@ -179,7 +179,7 @@ func (e *translation) refer(path, name string) intent.DeviceRef {
 	}
 	r, _ := v1alpha1.ResourceOfKind(e.ref.Kind)
 	key := object.Ref{Kind: r.RefersTo, Namespace: e.object.GetNamespace(), Name: name}
-	e.look(key)
+	e.dependOn(key)
 	var to offer
 	if there := e.translated[key]; there != nil {
 		to = there.offer

@@ -32,7 +32,7 @@ func (e *translation) readService(s *v1alpha1.CNFServiceSpec) {
 		return
 	}
 	if addrs := e.resolve("spec.fullname", string(s.FullName)); len(addrs) > 0 {
-		e.is(&intent.LinkNAT{Translation: intent.Translation{
+		e.setOnlyPart(&intent.LinkNAT{Translation: intent.Translation{
 			Kind: intent.DestinationNAT, Match: intent.Match{Protocol: tcp, DstPort: from}, Addr: addrs[0], Port: to,
 		}})
 	}

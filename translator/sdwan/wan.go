@@ -34,7 +34,7 @@ func (e *translation) readWANPolicy(s *v1alpha1.Mwan3PolicySpec) {
 		e.within(path+".weight", m.Weight, maxWeight)
 		p.Members = append(p.Members, intent.WANMember{Network: m.Network, Metric: m.Metric, Weight: m.Weight})
 	}
-	e.is(p)
+	e.setOnlyPart(p)
 }
 
 // within adds a fault for a number that is not between 1 and most.
@@ -46,7 +46,7 @@ func (e *translation) within(field string, n, most int) {
 
 func (e *translation) readWANRule(s *v1alpha1.Mwan3RuleSpec) {
 	e.need("spec.policy", s.Policy != "", "the name of a policy")
-	e.is(&intent.WANRule{
+	e.setOnlyPart(&intent.WANRule{
 		Policy: e.refer("spec.policy", string(s.Policy)),
 		Match: intent.Match{
 			Src:      e.prefix("spec.src_ip", string(s.SrcIP)),
@@ -79,7 +79,7 @@ func (e *translation) readRoute(s *v1alpha1.CNFRouteSpec) {
 	if e.word("spec.table", s.Table, "default", "cnf") == "cnf" {
 		r.Table = intent.TableCNF
 	}
-	e.is(r)
+	e.setOnlyPart(r)
 }
 
 // maxUint32 is the highest priority, table and mark of the kernel, which ignores a rule with a higher one.
@@ -104,7 +104,7 @@ func (e *translation) readRouteRule(s *v1alpha1.CNFRouteRuleSpec) {
 	if n, err := strconv.ParseUint(r.Mark, 0, 64); err == nil && n > maxUint32 {
 		e.refuse("spec.fwmark", "%q: expected at most 32 bits", r.Mark)
 	}
-	e.is(r)
+	e.setOnlyPart(r)
 }
 
 // readApplication retains the set of the selected pods. The label cache tracks its members: nothing is translated again when
@@ -126,5 +126,5 @@ func (e *translation) readApplication(s *v1alpha1.SdewanApplicationSpec) {
 	id := e.sets.Retain(&e.out.refs, sets.Spec{Terms: []labelcache.Term{
 		labelcache.NewTerm(labelcache.Selection{Cluster: e.source.Cluster, Namespace: namespace, Pods: selector}),
 	}})
-	e.is(&intent.Application{Sources: id})
+	e.setOnlyPart(&intent.Application{Sources: id})
 }

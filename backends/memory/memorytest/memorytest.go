@@ -178,7 +178,7 @@ func changeMap(r *memory.Row, field string, spoil func(m map[string]string, firs
 	return change
 }
 
-// Damage does the n-th harm to the first row that it can change.
+// Damage applies the n-th kind of damage to the first row that it can change.
 func (t *Target) Damage(_ testing.TB, owner string, n int) (backendtest.Damage, bool) {
 	if n >= len(harms()) {
 		return backendtest.Damage{}, false

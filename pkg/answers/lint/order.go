@@ -11,7 +11,7 @@ import (
 // minBudget is how many comparisons each policy may take at least.
 const minBudget = 1000
 
-// order finds rules and policies without effect because others have precedence. Without cluster-wide policies nothing has.
+// order finds rules and policies that have no effect because others take precedence. There are none without cluster-wide policies.
 func (r *run) order() {
 	if !r.Snapshot.Tiered() {
 		return
@@ -28,7 +28,7 @@ func (r *run) order() {
 		}
 	}
 	if len(cut) > 0 {
-		r.skip("which rules have no effect because others have precedence, in %s: there are too many rules, or pods, to compare", object.Few(cut, shown))
+		r.skip("which rules have no effect because others take precedence, in %s: there are too many rules, or pods, to compare", object.Few(cut, shown))
 	}
 }
 

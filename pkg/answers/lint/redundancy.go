@@ -13,8 +13,9 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 )
 
-// redundancy finds NetworkPolicies, and rules of theirs, that others replace. Only policies of the same namespace whose selector
-// demands nothing else than that of the redundant one count: that two selectors happen to select the same pods is no redundancy.
+// redundancy finds NetworkPolicies, and rules of theirs, that others make redundant. It considers only policies of the same namespace
+// whose selector always selects at least what that of the redundant one selects: two selectors that merely happen to select the same
+// pods do not count.
 func (r *run) redundancy() {
 	policies := slices.Clone(r.Policies)
 	slices.SortFunc(policies, func(a, b *networkingv1.NetworkPolicy) int { return refOf(a).Compare(refOf(b)) })

@@ -170,7 +170,7 @@ func dispensable(a, b string) int {
 	return cmp.Or(cmp.Compare(rank(a), rank(b)), strings.Compare(a, b))
 }
 
-// labelText is the same for equal labels only.
+// labelText is equal only for equal label sets.
 func labelText(labels map[string]string) string {
 	var b strings.Builder
 	for _, k := range slices.Sorted(maps.Keys(labels)) {

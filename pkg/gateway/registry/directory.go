@@ -173,7 +173,7 @@ func (d *Directory) read(name string) (changed bool) {
 			d.log.WithFields(logrus.Fields{"file": name, "cluster": e.Name}).WithError(e.Err).Error("an object has faults; its last version without faults is served")
 		}
 	}
-	if !readable && before != nil { // some document is no object: it may be any of those from before
+	if !readable && before != nil { // a document could not be decoded and may be any of the previous objects
 		next.names = append(next.names, before.names...)
 	}
 	d.files[name] = next

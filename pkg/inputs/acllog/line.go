@@ -38,8 +38,8 @@ const unnamed = "<unnamed>"
 // module is the part of ovn-controller that writes the lines.
 const module = "acl_log"
 
-// Parse reads a line: the name, the verdict and the packet. It returns false if it is no line of acl_log, or an incomplete
-// one. Now completes a stamp without a year, in its time zone.
+// Parse reads a line: the name, the verdict and the packet. It returns false if the line is not a complete acl_log line. Now supplies
+// the year and time zone of a timestamp that has none.
 func Parse(line string, now time.Time) (Entry, bool) {
 	head, message, ok := message(line)
 	if !ok {

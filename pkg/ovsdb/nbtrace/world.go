@@ -5,7 +5,7 @@ import (
 	"net/netip"
 )
 
-// SetError is an address set with something that is no address. What OVN makes of it is not known.
+// SetError is an address set with an invalid entry, whose effect in OVN is undefined.
 type SetError struct {
 	Name string
 	Err  error

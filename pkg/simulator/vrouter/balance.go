@@ -61,7 +61,7 @@ func (c *config) readVIPs(objects []*tungsten.Object) {
 	}
 }
 
-// Balance lists what a packet to a VIP may be sent to. It returns false if its destination is no VIP with that port and members.
+// Balance lists what a packet to a VIP may be sent to. It returns false unless its destination is a VIP that has that port and members.
 func (n *Network) Balance(k Packet) ([]Choice, bool) {
 	v := n.vips[k.Dst.Addr]
 	if v == nil {

@@ -50,7 +50,7 @@ func (n *Network) ends(k Packet) (src, dst *port) {
 	return src, dst
 }
 
-// route finds the interface with an address as seen from another one; nil if there is none, or no single one.
+// route finds the interface with an address as seen from another one; nil if there is none, or if several match.
 func (n *Network) route(a netip.Addr, from *port) *port {
 	all := n.byAddr[a]
 	if from != nil {

@@ -113,7 +113,7 @@ func Is(version schema.GroupVersion, kind string) bool {
 	return ok && group == version.Group
 }
 
-// Parse reads a workload; a namespace that it does not give is the one given. Parts that are not needed may be wrong.
+// Parse reads a workload; namespace applies if the object has none. Unused fields are not validated.
 func Parse(kind, namespace string, raw json.RawMessage) (*Workload, error) {
 	var w written
 	if err := json.Unmarshal(raw, &w); err != nil {
