@@ -45,7 +45,7 @@ func (s *spec) words() string {
 	var b strings.Builder
 	switch {
 	case s.opaque:
-		b.WriteString("pods whose labels are beyond their budget")
+		b.WriteString("pods whose labels exceed their budget")
 	case len(s.pods) == 0:
 		b.WriteString("all pods")
 	default:

@@ -78,7 +78,7 @@ func TestTheNewestPoliciesOfAFullNamespaceIsolate(t *testing.T) {
 	require.Equal(t, 9, isolating)
 	said := messages(tr)
 	require.Equal(t, 7, strings.Count(said, "\n")+1, said)
-	require.Contains(t, said, "Budget/shop/policies: the policies of namespace shop exceed their budget: 6 do not fit in. "+
+	require.Contains(t, said, "Budget/shop/policies: the policies of namespace shop exceed their budget: 6 do not fit. "+
 		"The others take 0.0 MiB of 0.0 MiB, the limit of a namespace; the largest is NetworkPolicy/shop/p0 with 0.0 MiB")
 	require.Contains(t, said, "NetworkPolicy/shop/p3: spec: the policies of namespace shop exceed their budget, and this is one of the newest; "+
 		"the pods that it selects are isolated and nothing is allowed")
@@ -261,7 +261,7 @@ func TestTheNewestPodsOfANamespaceWithManyLabelsAreIsolated(t *testing.T) {
 		return set.Len()
 	}
 	require.Equal(t, 3, isolated())
-	require.Contains(t, messages(tr), "Budget/shop/pods: the labels and named ports of pods of namespace shop exceed their budget: 3 do not fit in")
+	require.Contains(t, messages(tr), "Budget/shop/pods: the labels and named ports of pods of namespace shop exceed their budget: 3 do not fit")
 	require.Contains(t, messages(tr), "Pod/shop/large5: metadata.labels: the pods of namespace shop with more than 64 labels and named ports exceed their budget")
 	remove(tr, objects[0])
 	require.Equal(t, 2, isolated())

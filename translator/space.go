@@ -12,8 +12,8 @@ import (
 	"github.com/netloom/netloom/translator/field"
 )
 
-// addressSpace is the pod CIDRs of the own cluster's nodes, and which pods of other clusters have an address in one of them. Then pods
-// of both clusters are given the same address sooner or later, and until both are known, rules take one for the other.
+// addressSpace is the pod CIDRs of the own cluster's nodes, and which pods of other clusters have an address in one of them. In that case,
+// pods of both clusters get the same address sooner or later, and until both are known, rules mistake one for the other.
 type addressSpace struct {
 	nodes  map[string][]netip.Prefix // spec.podCIDRs
 	owners map[netip.Prefix][]string // the nodes that have a range: usually one
@@ -102,7 +102,7 @@ func (s *addressSpace) find(addrs []netip.Addr) (found overlap, ok bool) {
 	return found, ok
 }
 
-// look checks a pod of another cluster; no addresses are those of a pod that is gone.
+// look checks a pod of another cluster; a deleted pod has no addresses.
 func (s *addressSpace) look(key object.Key, addrs []netip.Addr) {
 	if s.stale {
 		return // everything is looked at anyway
@@ -148,7 +148,7 @@ func (t *Translator) reportOverlaps() {
 			key := slices.MinFunc(slices.Collect(maps.Keys(of)), object.Key.Compare)
 			o := of[key]
 			faults.Of = intent.Origin{Cluster: cluster, Kind: object.KindPod, Namespace: key.Namespace, Name: key.Name}
-			faults.Add("status.podIPs", "%s is in %s, from which node %s of this cluster gives addresses to its pods: clusters of a set need "+
+			faults.Add("status.podIPs", "%s is in %s, a pod CIDR of node %s of this cluster: clusters of a set need "+
 				"address spaces that do not overlap (pods of cluster %s with such addresses: %d)", o.addr, o.in, o.node, cluster, len(of))
 		}
 		t.problems.Set(object.Ref{Kind: "address space", Name: cluster}, faults.List) // a reference that no object has

@@ -47,15 +47,15 @@ func TestOverlapsOfClustersAreReported(t *testing.T) {
 	put("c", podAt("web", "10.244.1.6"))
 	list := reported()
 	require.Len(t, list, 2, "one for each cluster")
-	require.Contains(t, list[0], "b/Pod/shop/web-0: status.podIPs: 10.244.1.5 is in 10.244.1.0/24, from which node n1 of this cluster "+
-		"gives addresses to its pods: clusters of a set need address spaces that do not overlap (pods of cluster b with such addresses: 2)")
+	require.Contains(t, list[0], "b/Pod/shop/web-0: status.podIPs: 10.244.1.5 is in 10.244.1.0/24, a pod CIDR of node n1 of this cluster: "+
+		"clusters of a set need address spaces that do not overlap (pods of cluster b with such addresses: 2)")
 	require.Contains(t, list[1], "cluster c with such addresses: 1")
 
 	require.NoError(t, tr.Put(nodeOf("n0", "10.244.0.0/16")))
-	require.Contains(t, reported()[0], "in 10.244.1.0/24, from which node n1", "the narrowest range")
+	require.Contains(t, reported()[0], "in 10.244.1.0/24, a pod CIDR of node n1", "the narrowest range")
 	require.NoError(t, tr.Put(nodeOf("n2", "10.244.1.0/24")))
 	tr.Remove(object.KindNode, "", "n1")
-	require.Contains(t, reported()[0], "10.244.1.5 is in 10.244.1.0/24, from which node n2")
+	require.Contains(t, reported()[0], "10.244.1.5 is in 10.244.1.0/24, a pod CIDR of node n2")
 	require.Contains(t, reported()[0], "cluster b with such addresses: 1", "no node has the IPv6 range any more")
 
 	tr.RemovePeer("b", object.KindPod, "shop", "web-0")

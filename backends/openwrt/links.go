@@ -130,8 +130,8 @@ func (*renderer) linkNAT(w *wanted, s *intent.LinkNAT) (openwrt.Resource, error)
 	return n, errors.Join(errSrc, errDst, errMatch, errAddr, errKind, errRest, without(&s.Match))
 }
 
-// leaveOutOfChain skips the translations whose place may not exist: the device inserts nothing then, and reports success. What is
-// certain to be in a chain is one rule of the firewall service, and what is written before.
+// leaveOutOfChain skips the translations whose place may not exist: the device would insert nothing, and report success. Only one rule of
+// the firewall service, and rules written before, are certain to be in a chain.
 func (r *renderer) leaveOutOfChain(intents []*intent.DeviceIntent) {
 	chains := map[string][]*intent.DeviceIntent{}
 	for _, e := range intents {
@@ -155,7 +155,7 @@ func (r *renderer) leaveOutOfChain(intents []*intent.DeviceIntent) {
 				delete(r.out.objects, w.key)
 				delete(r.out.from, e)
 				delete(r.placed, e.ID)
-				r.failed[e.ID] = "it has no place"
+				r.failed[e.ID] = "it has no valid position"
 				r.skip(e, fmt.Sprintf("position %d: the device inserts nothing beyond the end of %s, where only %d rules are certain to be",
 					place, chain, there))
 				continue

@@ -29,7 +29,7 @@ import (
 // policyMask holds the bits for policies. It does not overlap with the bits of mwan3 (0x3F00) and the usual marks of ipsec.
 const policyMask uint32 = 0x1F000000
 
-// maxAllowing is how many rules for what policies allow one device may have. A device takes about 50 ms to write one.
+// maxAllowing is how many allow rules of policies one device may have. A device takes about 50 ms to write one.
 const maxAllowing = 2000
 
 // policyRule is a rule of the firewall that enforces policies.
@@ -40,9 +40,9 @@ type policyRule struct {
 	denies bool                 // without it, something that a policy denies may pass
 }
 
-// policyRules returns the rules that enforce policies, by name, in order. Zones are all zones of the device: our own and
-// those made by hand. If an error would let something pass that a policy denies, it is denied and reported as a skip.
-// There are fewer rules if policyZone is among the zones.
+// policyRules returns the rules that enforce policies, by name, in order. Zones are all zones of the device: our own and manually created
+// ones. If an error would let something pass that a policy denies, it is denied and reported as a skip. There are fewer rules if policyZone
+// is among the zones.
 func policyRules(
 	s *intent.Snapshot, policies []*intent.Policy, zones []string, names namer,
 ) ([]policyRule, []backends.Skip) {
@@ -52,7 +52,7 @@ func policyRules(
 	w := newPolicyWriter(names, policyBitsIn(policyMask), zones)
 	if len(w.crossed) == 0 {
 		for _, p := range policies {
-			w.skip(p, "the CNF has no zone, so that only its defaults apply")
+			w.skip(p, "the CNF has no zone, so only its defaults apply")
 		}
 		return w.done()
 	}

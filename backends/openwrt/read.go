@@ -237,7 +237,7 @@ func (m *model) withoutZones() {
 	m.resources.retain[openwrt.FirewallRules] = true
 	for _, p := range m.enforced {
 		m.policies.skips = append(m.policies.skips, backends.Skip{
-			Intent: string(p.ID), Reason: "the zones of the device cannot be listed, so that it does not apply to those made by hand",
+			Intent: string(p.ID), Reason: "the zones of the device cannot be listed, so it does not apply to manually created ones",
 		})
 	}
 }

@@ -42,7 +42,7 @@ func (b *Backend) readKernel(ctx context.Context, h *inventory) (*kernel, error)
 		case err == nil:
 			part.read(m)
 		case answered(err), errors.Is(err, openwrt.ErrUnexpected), errors.Is(err, openwrt.ErrNoAnswer) && ctx.Err() == nil:
-			h.unseen = fmt.Sprintf("what the kernel has is not known: %v", err)
+			h.unseen = fmt.Sprintf("the state of the kernel is unknown: %v", err)
 		default:
 			return nil, reached(err)
 		}

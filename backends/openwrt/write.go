@@ -173,7 +173,7 @@ func (w *writer) leaveNote(ctx context.Context, name string) error {
 	case answered(err) && w.repeated(k, note):
 		w.unnoted[name] = true
 		w.b.opts.Log.WithFields(logrus.Fields{"cnf": string(w.b.opts.CNF), "reason": err.Error()}).
-			Warn("the device does not take a record of what it has not loaded yet")
+			Warn("the device does not store the record of changes that are still to be loaded")
 		return nil
 	default:
 		return &noteError{err}

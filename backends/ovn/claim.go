@@ -23,7 +23,7 @@ const tableGlobal = "NB_Global"
 const claimAttempts = 20
 
 var (
-	// errReclaimed is the error of a transaction in a database without our claim. The claim is there again now.
+	// errReclaimed is the error of a transaction in a database without our claim. The claim has been written again.
 	errReclaimed = errors.New("our claim was missing from the database and was written again")
 	errUnclaimed = errors.New("the database is not claimed: the last attempt failed")
 )
@@ -100,7 +100,8 @@ func (f *fence) read(ctx context.Context) (recorded, error) {
 	return found, nil
 }
 
-// write replaces the record found by the next one. It fails with an error of lostRace if another one is there by now.
+// write replaces the record found by the next one. It fails with an error for which lostRace is true if another instance has written one by
+// then.
 func (f *fence) write(ctx context.Context, found recorded, next record, verb string) error {
 	value := libovsdb.Row{nb.ColumnExternalIDs: ovsdb.Map(map[string]string{f.key: next.String()})}
 	ops := []libovsdb.Operation{comment(f.owner + " " + next.holder + " " + verb + " " + next.number())}
@@ -193,7 +194,7 @@ func (f *fence) refused(ctx context.Context, err error) error {
 			return fmt.Errorf("claim the database again: %w", err)
 		}
 		f.log.WithFields(logrus.Fields{"generation": f.newest.generation, "found": shortened(found.value)}).
-			Warn("the database was restored from before our claim, which was written again")
+			Warn("the database was restored to a state without our claim, which was written again")
 	}
 	return errReclaimed
 }

@@ -24,7 +24,7 @@ func TestNodesWithoutASwitchOrRouterOfTheirOwn(t *testing.T) {
 	unreferenced := func(rows string) []backends.Skip {
 		return []backends.Skip{{
 			Intent: "Service/shop/web",
-			Reason: "it is served by node, and " + rows + " rows are for nodes without a switch or router of their own",
+			Reason: "its backends depend on the node, and " + rows + " rows are for nodes without a switch or router of their own",
 		}}
 	}
 	r.addSwitch(t, "n1") // not what the setting says

@@ -182,7 +182,7 @@ func (r *renderer) failsClosed(p *intent.Policy, i int) (instead *intent.Rule, r
 	case r.placeOf(p, i).full:
 		reason = "there are not enough ACL priorities for all cluster-wide policies"
 	case actionOf(p.Tier, rule.Action) == nb.ActionPass && !hasTiers(r.schema):
-		reason = "the database has no tiers to pass"
+		reason = "the database has no ACL tiers, which a pass needs"
 	default:
 		return rule, ""
 	}

@@ -105,7 +105,7 @@ func checkApply(cfg *configuration, manifests *manifestsFlag) error {
 		faults = append(faults, errors.New("-f: expected a directory of manifests, a file, or - for standard input"))
 	}
 	for _, flag := range cfg.target.Embedded() {
-		faults = append(faults, fmt.Errorf("%s: expected an address; what is embedded only lasts as long as the command", flag))
+		faults = append(faults, fmt.Errorf("%s: expected an address; an embedded target lasts only as long as the command", flag))
 	}
 	return errors.Join(faults...)
 }

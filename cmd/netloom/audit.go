@@ -32,10 +32,10 @@ func newAudit() *cobra.Command {
 		Long: `Report how well a cluster is isolated: the isolated pods of every namespace, the pods that most addresses outside can reach or that
 can reach them, the connections between namespaces, and the policies with their age and effect, the oldest first.
 
--o json is also a snapshot: keep it in a file, and --since FILE prints what changed since then. -o html is one page without any
-other file, -o csv a table with a value in each line.
+-o json is also a snapshot: keep it in a file, and --since FILE prints what changed since then. -o html is a single self-contained
+page, -o csv a table with one value per line.
 
-Exit with 0 after a report; with --since, exit with 2 if something changed. Exit with 3 if there is no pod or not everything could be
+Exit with 0 after a report; with --since, exit with 2 if something changed. Exit with 3 if there are no pods or not everything could be
 examined, and with 1 on an error.`,
 		Example: `  netloom audit examples
   netloom audit -f examples -o json > audit.json
@@ -94,7 +94,7 @@ func runAudit(cmd *cobra.Command, manifests *manifestsFlag, form, since string) 
 func auditVerdict(r *audit.Report) error {
 	switch {
 	case r.Summary.Pods == 0:
-		return cannotTell("there is no pod to audit")
+		return cannotTell("no pods to audit")
 	case len(r.NotExamined) > 0:
 		return cannotTell("not everything was examined")
 	}
@@ -125,7 +125,7 @@ func readAudit(path string) (*audit.Report, error) {
 	err = d.Decode(&is)
 	if err == nil {
 		if _, more := d.Token(); !errors.Is(more, io.EOF) {
-			err = errors.New("there is something after the first value")
+			err = errors.New("unexpected data after the first value")
 		}
 	}
 	switch {

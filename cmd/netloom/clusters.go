@@ -26,8 +26,8 @@ func (f *clustersFlag) bindClusters(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.cluster, "cluster", "", "name of the cluster of the manifests, with --peer-manifests")
 	flags.StringArrayVar(&f.peers, "peer-manifests", nil, "another cluster, as NAME=DIRECTORY; its policies decide at its pods; may be repeated")
-	flags.StringVar(&f.selectors, "peer-selectors", string(config.PeersLocal), "which pods a selector of peers without the key "+
-		"netloom.io/cluster selects: local ones, or those of the whole set of clusters; a daemon has its own setting")
+	flags.StringVar(&f.selectors, "peer-selectors", string(config.PeersLocal), "pods that a peer selector without the key "+
+		"netloom.io/cluster selects: those of the own cluster (local) or of all clusters (set); a daemon has its own setting")
 	complete(cmd, "peer-selectors", string(config.PeersLocal), string(config.PeersSet))
 }
 

@@ -13,7 +13,7 @@ type strictFlag struct{ on bool }
 const coverageHelp = `
 
 Pods that a policy selects but whose logical port is not in the database are NOT protected: they are listed. Exit with 4 if
-that is all of them, or with --strict at least one.`
+that is true of all of them, or with --strict, of at least one.`
 
 func bindStrict(cmd *cobra.Command) *strictFlag {
 	f := &strictFlag{}

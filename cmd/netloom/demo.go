@@ -23,7 +23,7 @@ address.
 
 With --tungsten, start a simulated Tungsten Fabric controller instead, and print its tags and firewall rules.
 
-With --clusters 2, run two clusters with a database each, whose policies select pods of each other by their labels, and change a
+With --clusters 2, run two clusters, each with its own database, whose policies select each other's pods by label, and change a
 label in one of them.
 
 No root, cluster, OVN or controller is needed.`,
@@ -50,7 +50,7 @@ No root, cluster, OVN or controller is needed.`,
 	cmd.Flags().BoolVar(&opts.Tungsten, "tungsten", false, "write to a simulated Tungsten Fabric controller instead of a database")
 	cmd.Flags().StringVar(&opts.Listen, "listen", "", "address for health, metrics and debug endpoints (default: none)")
 	cmd.Flags().StringVar(&opts.UIListen, "ui-listen", "127.0.0.1:0", "address for the web page; empty disables it")
-	cmd.Flags().StringSliceVar(&opts.ACLLogs, "acl-log", nil, "log files of ovn-controller that the web page shows connections from")
+	cmd.Flags().StringSliceVar(&opts.ACLLogs, "acl-log", nil, "log files of ovn-controller, whose connections the web page shows")
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "enable the log of the daemon")
 	for _, other := range []string{"manifests", "filename", "tungsten", "listen", "acl-log"} {
 		cmd.MarkFlagsMutuallyExclusive("clusters", other)

@@ -28,7 +28,7 @@ func newExplain() *cobra.Command {
   Service               the endpoints behind each of its addresses, for each node if they differ
   SD-WAN resource       the devices that it applies to, its configuration on each, and its status
 
-For a policy, also show the rules that have no effect because rules with precedence decide before them, and policies of the
+For a policy, also show the rules that have no effect because rules that take precedence decide first, policies of the
 same tier and priority that contradict it, and the ACLs that it becomes in OVN or, with --backend tungsten, the firewall
 rules on a Tungsten Fabric controller.
 

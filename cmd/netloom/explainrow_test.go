@@ -63,7 +63,7 @@ func TestEveryRowLeadsToItsOrigin(t *testing.T) {
 
 	got = netloom(t, append([]string{"explain", "row", "nothing"}, nb...)...)
 	require.Equal(t, exitFailed, got.code)
-	require.Contains(t, got.errout, `nothing is called "nothing", and no UUID begins like that`)
+	require.Contains(t, got.errout, `no row has the name "nothing", or a UUID that begins with it`)
 	got = netloom(t, append([]string{"explain", "row"}, nb...)...)
 	require.Contains(t, got.errout, "expected the UUID of a row")
 }

@@ -85,7 +85,7 @@ func checkClusters(cmd *cobra.Command, dir string) error {
 		}
 	}
 	if err == nil && len(good) == 0 {
-		return cannotTell("there is no UpstreamCluster in %s", dir)
+		return cannotTell("no UpstreamCluster found in %s", dir)
 	}
 	return err
 }
@@ -182,7 +182,7 @@ func frontProxy(settings *config.Gateway) (authenticator.Request, error) {
 	}
 	roots := x509.NewCertPool()
 	if !roots.AppendCertsFromPEM(text) {
-		return nil, errors.New("gateway-front-proxy-ca: there is no certificate in PEM format")
+		return nil, errors.New("gateway-front-proxy-ca: no certificate in PEM format")
 	}
 	return identity.FrontProxy(roots, settings.FrontProxyNames), nil
 }

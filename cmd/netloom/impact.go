@@ -21,9 +21,9 @@ func newImpact() *cobra.Command {
 port. The first state is -f. In the second state, the objects of --with are replaced or added, and those of --without are
 removed. Alternatively, set the two states with --from and --to. Pods that no policy distinguishes are listed together.
 
-For a pull request, -o markdown prints a comment, and --fail-on says which changes count: docs/ci.md has ready jobs.
+For a pull request, -o markdown prints a comment, and --fail-on sets which changes count: docs/ci.md has ready jobs.
 
-Exit with 0 if no verdict changes, with 2 if some do, with 3 if there is no pod to compare or the manifests have problems, and
+Exit with 0 if no verdict changes, with 2 if some do, with 3 if there are no pods to compare or the manifests have problems, and
 with 1 on an error.`,
 		Example: `  netloom impact -f examples --without networkpolicy/shop/db
   netloom impact -f policies --with changed.yaml
@@ -38,7 +38,7 @@ with 1 on an error.`,
 	refuseZone(cmd)
 	output := bindOutput(cmd, formTable, formJSON, formYAML, formMarkdown)
 	failOn := failOnAny
-	cmd.Flags().StringVar(&failOn, "fail-on", failOnAny, "exit with 2 if connections are opened, closed, or any of both; or never")
+	cmd.Flags().StringVar(&failOn, "fail-on", failOnAny, "when to exit with 2: if connections are opened, closed or either (any), or never")
 	complete(cmd, "fail-on", failOnOpened, failOnClosed, failOnAny, never)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := worst(output.check(), checkFailOn(failOn)); err != nil {
@@ -84,7 +84,7 @@ func checkFailOn(failOn string) error {
 // verdictOfImpact is the error for an impact: that nothing was compared, or that something changes which counts.
 func verdictOfImpact(impact *impact.Report, failOn string) error {
 	if impact.Pods == 0 {
-		return cannotTell("no pod is in both states: nothing was compared")
+		return cannotTell("no pods are in both states: nothing was compared")
 	}
 	for i := range impact.Changes {
 		e := &impact.Changes[i]
@@ -160,7 +160,7 @@ func impactText(impact *impact.Report, i palette) string {
 	}
 	switch {
 	case impact.Pods == 0:
-		w.line("%s", i.odd("no pod was compared"))
+		w.line("%s", i.odd("no pods were compared"))
 	case len(impact.Changes) == 0:
 		w.line("no connection of %s changes", counted(impact.Pods, "pod"))
 	}

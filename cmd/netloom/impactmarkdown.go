@@ -34,7 +34,7 @@ func impactMarkdown(impact *impact.Report, doubts []string) string {
 	b.WriteString("### Network policy impact\n\n")
 	switch {
 	case impact.Pods == 0:
-		b.WriteString("**Cannot tell**: no pod is in both states, so nothing was compared.\n")
+		b.WriteString("**Cannot tell**: no pods are in both states, so nothing was compared.\n")
 	case len(impact.Changes) == 0:
 		fmt.Fprintf(&b, "No connection changes (%s compared).\n", counted(impact.Pods, "pod"))
 	default:

@@ -38,10 +38,10 @@ To accept a finding, write a comment on the line or above it, or above the first
   # netloom:ignore RULE REASON
 
 The annotation netloom.io/lint-ignore does the same for its object, with a line "RULE REASON" for each rule. An ignore that
-matches no finding is a finding. Errors cannot be ignored.
+matches no finding is itself a finding. Errors cannot be ignored.
 
-Exit with 0 if there is no finding, with 2 if there is one of the severity of --fail-on or a higher one, with 3 if there are no
-pods to judge by or the manifests have problems, and with 1 on an error.`,
+Exit with 0 if there is no finding, with 2 if there is one of at least the severity of --fail-on, with 3 if there are no
+pods to check against or the manifests have problems, and with 1 on an error.`,
 		Example: `  netloom lint examples
   netloom lint -f examples -o sarif
   netloom lint -f examples --skip unisolated-egress --fail-on error
@@ -51,9 +51,9 @@ pods to judge by or the manifests have problems, and with 1 on an error.`,
 	manifests := bindSources(cmd)
 	output := bindOutput(cmd, formTable, formWide, formName, formJSON, formYAML, formSARIF)
 	flags := cmd.Flags()
-	flags.StringArrayVar(&opts.skip, "skip", nil, "rule not to look for; may be repeated")
-	flags.StringVar(&opts.failOn, "fail-on", lint.Warning.String(), "exit with 2 from this severity on: info, warning, error or never")
-	flags.IntVar(&opts.maxFlows, "max-flows", 0, "report policies that cost a node more OpenFlow flows than this; 0 does not check")
+	flags.StringArrayVar(&opts.skip, "skip", nil, "rule to skip; may be repeated")
+	flags.StringVar(&opts.failOn, "fail-on", lint.Warning.String(), "minimum severity of findings to exit with 2: info, warning, error or never")
+	flags.IntVar(&opts.maxFlows, "max-flows", 0, "report policies that cost a node more OpenFlow flows than this; 0 disables the check")
 	flags.BoolVar(&opts.rules, "rules", false, "list the rules")
 	complete(cmd, "skip", lint.IDs()...)
 	complete(cmd, "fail-on", lint.Info.String(), lint.Warning.String(), lint.Error.String(), never)
@@ -73,7 +73,7 @@ pods to judge by or the manifests have problems, and with 1 on an error.`,
 func (o *lintOptions) check() error {
 	for _, id := range o.skip {
 		if !slices.Contains(lint.IDs(), id) {
-			return fmt.Errorf("--skip: %q: there is no such rule; --rules lists all", id)
+			return fmt.Errorf("--skip: %q: unknown rule; --rules lists them", id)
 		}
 	}
 	if o.failOn != never && new(lint.Severity).UnmarshalText([]byte(o.failOn)) != nil {
@@ -138,7 +138,7 @@ func (o *lintOptions) verdict(r *lint.Report) error {
 	case errors > 0:
 		return cannotTell("%s", counted(errors, "problem"))
 	case r.Pods == 0:
-		return cannotTell("there is no pod to judge policies by")
+		return cannotTell("no pods to check policies against")
 	case len(r.NotExamined) > 0:
 		return cannotTell("not everything was examined")
 	case others > 0:

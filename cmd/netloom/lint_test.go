@@ -65,7 +65,7 @@ func TestLintExitCodes(t *testing.T) {
 			"an ignore that ignores nothing", policy("# netloom:ignore no-dns it has none\n", open),
 			[]string{"--skip", lint.AllowFromAnywhere},
 			exitDiffers,
-			"a.yaml:11: warning: no-dns: there is no such finding here [unused-ignore]\n",
+			"a.yaml:11: warning: no-dns: no such finding here [unused-ignore]\n",
 		},
 		{"by an annotation", strings.Replace(policy("", open), "name: x, namespace: shop}",
 			"name: x, namespace: shop, annotations: {netloom.io/lint-ignore: allow-from-anywhere it is public}}", 1), nil, exitDone, "1 ignored"},

@@ -203,7 +203,7 @@ func TestApplyKeepsWhatIsMissing(t *testing.T) {
 
 	got = netloom(t, append(args, "--approve", "0123456789ab")...)
 	require.Equal(t, exitFailed, got.code)
-	require.Contains(t, got.errout, "something else is missing than what was approved")
+	require.Contains(t, got.errout, "the missing objects are not the ones that were approved")
 	require.Contains(t, got.errout, digest[1])
 	require.Equal(t, rows, server.Dump())
 
@@ -211,7 +211,7 @@ func TestApplyKeepsWhatIsMissing(t *testing.T) {
 	require.NotContains(t, server.Dump(), "netloom.io")
 	got = netloom(t, append(args, "--approve", digest[1])...)
 	require.Equal(t, exitFailed, got.code)
-	require.Contains(t, got.errout, "too little is missing to need approval")
+	require.Contains(t, got.errout, "too few objects are missing to need approval")
 
 	write(t, dir, "policies.yaml", policies(5))
 	require.Equal(t, exitDone, netloom(t, args...).code)
@@ -254,7 +254,7 @@ func TestApplySaysAllThatIsWrongWithItsCall(t *testing.T) {
 	got := netloom(t, "apply", "--ovn-nb", "embedded", "-o", "xml")
 	require.Equal(t, exitFailed, got.code)
 	require.Equal(t, "netloom: -f: expected a directory of manifests, a file, or - for standard input\n"+
-		"--ovn-nb: expected an address; what is embedded only lasts as long as the command\n"+
+		"--ovn-nb: expected an address; an embedded target lasts only as long as the command\n"+
 		"--output: \"xml\": expected table, json or yaml\n", got.errout)
 	require.Empty(t, got.out)
 

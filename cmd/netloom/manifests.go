@@ -44,7 +44,7 @@ func bindManifests(cmd *cobra.Command) *manifestsFlag {
 	flags := cmd.Flags()
 	flags.StringArrayVarP(&f.paths, "filename", "f", nil, "directory of manifests, a file, a pattern, or - for standard input; may be repeated")
 	flags.StringArrayVarP(&f.kustomize, "kustomize", "k", nil, "directory with a kustomization to build; may be repeated")
-	flags.StringArrayVar(&f.ignore, "ignore", nil, "pattern of files not to read, or a kind that answers need not include; may be repeated")
+	flags.StringArrayVar(&f.ignore, "ignore", nil, "pattern of files to skip, or a kind that answers may leave out; may be repeated")
 	flags.StringVarP(&f.namespace, "namespace", "n", "", "namespace of objects and names without one")
 	_ = cmd.RegisterFlagCompletionFunc("namespace", func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
 		return startingWith(typed, f.namespaces(cmd)), cobra.ShellCompDirectiveNoFileComp

@@ -39,16 +39,16 @@ func newObserve() *cobra.Command {
 		Short: "Show which connections ACL logs say were denied or allowed, and by which policy",
 		Long: `Read the log of ovn-controller and show the connections that logged ACLs allowed or denied: from which pod to which, by which
 rule of which policy, how often, and what it would take to allow them. Policies are logged if they have the annotation
-netloom.io/acl-logging. The names that ovn-kubernetes and kube-ovn give to ACLs are known too.
+netloom.io/acl-logging. ACL names written by ovn-kubernetes and kube-ovn are recognized too.
 
 LOG is a file or - for standard input, such as that of "journalctl -o short -u ovn-controller" or "kubectl logs". Times are
 those of the log: the last hour is the one before its newest line. Addresses that no pod has are shown as they are. At most
-4096 connections are told apart, 256 of each pod, and the others counted together.
+4096 different connections are shown, 256 for each pod; the others are counted together.
 
 With --follow, print each connection when it is first seen, follow the files through rotation until interrupted, and print
 all of them at the end. Pods and policies are then read again every 30 seconds; what was seen before keeps its names.
 
-Exit with 0 if the answer is complete, with 3 if it is not or if there is none, and with 1 on an error.`,
+Exit with 0 if the answer is complete, with 3 if it is incomplete or empty, and with 1 on an error.`,
 		Example: `  netloom observe -f examples docs/commands/ovn-controller.log
   journalctl -o short -u ovn-controller | netloom observe --kubeconfig ~/.kube/config -
   netloom observe -f policies --follow /var/log/ovn/ovn-controller.log`,
@@ -118,7 +118,7 @@ func (o *observeOptions) run(cmd *cobra.Command, inv *world.World, logs []string
 		reloaded := make(chan struct{})
 		go func() {
 			defer close(reloaded)
-			w.reload(ctx, ticker.C, o.load, func(err error) { cmd.PrintErrln("note: pods and policies were not read again:", err) })
+			w.reload(ctx, ticker.C, o.load, func(err error) { cmd.PrintErrln("note: cannot read pods and policies again:", err) })
 		}()
 		defer func() { cancel(); <-reloaded }()
 	}
@@ -128,7 +128,7 @@ func (o *observeOptions) run(cmd *cobra.Command, inv *world.World, logs []string
 	inv = w.inventory()
 	report := o.report(inv, w.Report(time.Time{}))
 	if w.Entries() == 0 {
-		return cannotTell("no line of the log is one that ovn-controller writes for a logged ACL")
+		return cannotTell("the log has no lines that ovn-controller writes for logged ACLs")
 	}
 	if form != formTable {
 		return printData(out, form, "Observation", report)
@@ -267,7 +267,7 @@ func causeText(k *flows.Key) string {
 	case k.Policy == "" && k.ACL == "":
 		return "an ACL without a name"
 	case k.Policy == "":
-		return fmt.Sprintf("ACL %q, which no policy is known to have", k.ACL)
+		return fmt.Sprintf("ACL %q, which belongs to no known policy", k.ACL)
 	case k.Rule == flows.Isolation:
 		return "default deny of " + k.Policy
 	default:
@@ -301,11 +301,11 @@ func reportText(r *observation, last time.Duration, i palette) string {
 			}
 		}
 		if n := r.Other[string(verdict)]; n > 0 {
-			w.line("  %s connections for which there was no room, %s", i.dim("other"), timesText(n))
+			w.line("  %s connections, beyond the limit, %s", i.dim("other"), timesText(n))
 		}
 	}
 	if w.Len() == 0 {
-		w.line("no such connection in the last %s of the log", spanText(last))
+		w.line("no matching connections in the last %s of the log", spanText(last))
 	}
 	return w.String()
 }

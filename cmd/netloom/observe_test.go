@@ -40,7 +40,7 @@ func TestObserveHostileLogs(t *testing.T) {
 	require.Equal(t, exitDone, got.code, got.errout)
 	require.NotContains(t, got.out+got.errout, "\x1b")
 	require.Contains(t, got.errout, "1 line skipped, longer than 8192 bytes")
-	require.True(t, strings.HasSuffix(got.out, "there was no room, 345 times\n"))
+	require.True(t, strings.HasSuffix(got.out, "connections, beyond the limit, 345 times\n"))
 	got = netloom(t, "observe", "-f", dir, "-o", "json", path)
 	var report observation
 	require.NoError(t, json.Unmarshal([]byte(got.out), &report))

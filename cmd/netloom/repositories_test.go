@@ -103,7 +103,7 @@ func TestRepositoriesAsPeoplePublishThem(t *testing.T) {
 	require.NotContains(t, got.errout, "Cilium")
 	got = netloom(t, "impact", "-f", filepath.Join(shop, "policies"), "--without", "netpol/cart")
 	require.Equal(t, exitCannotTell, got.code)
-	require.Equal(t, "no pod was compared\n", got.out)
+	require.Equal(t, "no pods were compared\n", got.out)
 	for asked, want := range map[string]string{
 		"deploy/stofront->svc/cart:7070":   "from deploy/stofront: not found; did you mean deploy/default/storefront?",
 		"deploy/shop/cart->svc/cart:7070":  "from deploy/shop/cart: not found; did you mean deploy/default/cart?",

@@ -13,7 +13,7 @@ import (
 
 // sentinelMetrics are the results of the last comparison. The zero value is not usable: use newSentinelMetrics. It is safe for concurrent use.
 //
-// netloom_verify_disagreements is missing while it is not known: a missing 0 is no agreement.
+// netloom_verify_disagreements is absent while unknown: 0 would mean agreement.
 type sentinelMetrics struct {
 	registry      *prometheus.Registry
 	disagreements *prometheus.Desc
@@ -31,7 +31,7 @@ func newSentinelMetrics() *sentinelMetrics {
 	m := &sentinelMetrics{
 		registry: prometheus.NewRegistry(),
 		disagreements: prometheus.NewDesc("netloom_verify_disagreements",
-			"Groups of connections that the database opens or closes against the policies. Missing while it is not known.", []string{"effect"}, nil),
+			"Groups of connections that the database opens or closes contrary to the policies. Absent while unknown.", []string{"effect"}, nil),
 		conclusive: prometheus.NewDesc("netloom_verify_conclusive",
 			"1 if the last comparison judged everything that it should; 0 if something could not be read or judged.", nil, nil),
 		pods: prometheus.NewDesc("netloom_verify_pods", "Pods whose connections the last comparison judged at their own port.", nil, nil),

@@ -27,7 +27,7 @@ func newSuggest() *cobra.Command {
 	opts := &suggestOptions{}
 	cmd := &cobra.Command{
 		Use:   "suggest -f DIR 'SRC->DST:tcp/80'...",
-		Short: "Write the least NetworkPolicies that allow a connection",
+		Short: "Write the minimal NetworkPolicies that allow a connection",
 		Long: `Write the NetworkPolicies that are missing for some connections, named as for "netloom probe", or for everything that an ACL
 log says was denied. Each policy selects the pods in question, by labels that no other pod has where there are such labels, and
 allows only the ports in question, only in the directions that deny them.
@@ -114,7 +114,7 @@ func (o *suggestOptions) connections(cmd *cobra.Command, inv *world.World, names
 		out = append(out, list...)
 	}
 	if n := report.Other[flows.Denied]; n > 0 {
-		cmd.PrintErrf("note: %d lines of the log are about connections that are not considered: there are too many different ones\n", n)
+		cmd.PrintErrf("note: %d log lines were skipped: there are too many different connections\n", n)
 	}
 	return out, nil
 }

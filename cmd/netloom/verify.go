@@ -31,16 +31,16 @@ func newVerify() *cobra.Command {
 	v := &verifier{}
 	cmd := &cobra.Command{
 		Use:   "verify --ovn-nb ADDR",
-		Short: "Compare what a database lets pass with what the policies allow, whoever wrote it",
-		Long: `Read a Northbound database as it is, no matter which controller wrote it, and compare which connections its ACLs let pass with
-which the policies allow: NetworkPolicies, cluster-wide policies, and EgressFirewalls of ovn-kubernetes. Nothing is written
+		Short: "Compare what a database allows with what the policies allow, whoever wrote it",
+		Long: `Read a Northbound database as it is, no matter which controller wrote it, and compare the connections that its ACLs allow with
+those that the policies allow: NetworkPolicies, cluster-wide policies, and EgressFirewalls of ovn-kubernetes. Nothing is written
 and no lock is taken. For every difference, show an example, the ACL that decided and the policies that should have.
 
-TCP, UDP and SCTP are compared on every port, between pods and with the addresses outside that policies or ACLs tell apart.
+TCP, UDP and SCTP are compared on every port, between pods and with the outside addresses that policies or ACLs distinguish.
 What cannot be evaluated is listed; it never counts as agreement. Pods on the network of their node, nodes and other protocols
 are not compared.
 
-With --watch, compare again and again, print the result when it changes, and serve metrics on --listen.
+With --watch, compare repeatedly, print the result when it changes, and serve metrics on --listen.
 
 Exit with 0 if the database agrees with the policies, with 2 if it does not, with 3 if something cannot be read or evaluated
 and no difference was found, and with 1 on an error.`,
@@ -55,7 +55,7 @@ and no difference was found, and with 1 on an error.`,
 	v.manifests, v.output = bindManifests(cmd), bindOutput(cmd, formTable, formJSON, formYAML)
 	v.manifests.real = true // a database knows nothing of what is made up
 	flags.StringVar(&v.dump, "nb-dump", "", "file to read instead of a database: the output of ovsdb-client dump -f json, or ovsdb-client backup")
-	flags.BoolVar(&v.watch, "watch", false, "compare again and again, and serve metrics")
+	flags.BoolVar(&v.watch, "watch", false, "compare repeatedly, and serve metrics")
 	flags.DurationVar(&v.interval, "interval", defaultRounds, "pause between two comparisons with --watch")
 	_ = cmd.MarkFlagFilename("nb-dump")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return v.run(cmd) }

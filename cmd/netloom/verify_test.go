@@ -80,7 +80,7 @@ func TestVerifyOwnRows(t *testing.T) {
 	before := server.Transactions()
 	got := netloom(t, append([]string{"verify"}, target...)...)
 	require.Equal(t, exitDone, got.code, got.out+got.errout)
-	require.Equal(t, "agrees: the connections of 2 pods are as the policies say\n", got.out)
+	require.Equal(t, "agrees: the connections of 2 pods match the policies\n", got.out)
 	require.Equal(t, before, server.Transactions(), "nothing is written")
 }
 

@@ -50,7 +50,7 @@ func (w *answerWriter) finding(f *verify.Finding) {
 		verb = "allowed"
 	}
 	if len(f.Policies) == 0 {
-		w.line("    should be %s: no policy concerns it", verb)
+		w.line("    should be %s: no policy applies to it", verb)
 		return
 	}
 	w.line("    should be %s by %s", verb, some(f.Policies, strings.Clone))
@@ -83,6 +83,6 @@ func (w *answerWriter) verification(r *verify.Report) {
 	case !r.Conclusive():
 		w.line("%s whether the database agrees with the policies", w.palette.odd("cannot tell"))
 	default:
-		w.line("%s: the connections of %s are as the policies say", w.palette.good("agrees"), counted(r.Pods, "pod"))
+		w.line("%s: the connections of %s match the policies", w.palette.good("agrees"), counted(r.Pods, "pod"))
 	}
 }

@@ -28,8 +28,8 @@ NetworkPolicies that select no pod. docs/admission.md describes the checks, and 
 The certificate comes from files, which are read again when they change. Otherwise the webhook creates one, stores it in a
 Secret, configures the API server to trust it, and renews it.
 
-netloom run --webhook-listen answers the same reviews. Its settings webhook-… are the flags of this command; the same
-NETLOOM_WEBHOOK_… variables and the same file are read.`,
+netloom run --webhook-listen answers the same reviews. Its webhook-… settings are the flags of this command; both read
+the same NETLOOM_WEBHOOK_… variables and the same file.`,
 		Example: `  netloom webhook --tls-secret netloom-system/netloom-webhook --tls-service netloom-system/netloom-webhook
   netloom webhook --kubeconfig ~/.kube/config --tls-cert tls.crt --tls-key tls.key --dependencies deny`,
 		Args: cobra.NoArgs,

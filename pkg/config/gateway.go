@@ -50,13 +50,13 @@ func (c *Config) gatewaySettings() []setting.Setting {
 			&g.FrontProxyNames),
 		setting.Bool("gateway-shared-watches", "false", "serve lists and watches of common kinds from one watch for all clients; the gateway must be allowed to list and watch them",
 			&g.SharedWatches),
-		setting.Bool("gateway-access-log", "true", "log the requests for which an UpstreamCluster turns the access log on",
+		setting.Bool("gateway-access-log", "true", "log the requests for which an UpstreamCluster enables the access log",
 			&g.AccessLog),
-		setting.Interval("gateway-shutdown-delay", "5s", 0, "time between SIGTERM, when /readyz fails, and the end of the listener",
+		setting.Interval("gateway-shutdown-delay", "5s", 0, "time between SIGTERM, after which /readyz fails, and the end of the listener",
 			&g.ShutdownDelay),
 		setting.Interval("gateway-shutdown-spread", "15s", 0, "time over which watches end, each at a random moment",
 			&g.ShutdownSpread),
-		setting.Interval("gateway-shutdown-grace", "5s", 0, "further time for all other requests",
+		setting.Interval("gateway-shutdown-grace", "5s", 0, "additional time for all other requests to finish",
 			&g.ShutdownGrace),
 	}
 }

@@ -53,10 +53,10 @@ func (c *Config) peerSettings() []setting.Setting {
 			&c.Peers.Kubeconfig),
 		peerList("peer-manifests", "other clusters that are directories of manifests, as NAME=DIRECTORY",
 			"NAME=DIRECTORY, separated by commas", regexp.MustCompile(`^`+clusterName+`=.+$`), &c.Peers.Manifests),
-		upstreamsAt("upstreams", "where UpstreamClusters are, which are other clusters that join and leave without a restart: in a directory; crd for the own "+
-			"cluster's API; crd=CONTEXT for another API, by a context of peer-kubeconfig", &c.Peers.Upstreams),
-		setting.Choice("peer-selectors", string(PeersLocal), "which pods a selector of peers without the key netloom.io/cluster selects: "+
-			"local ones, or those of the whole set of clusters",
+		upstreamsAt("upstreams", "source of UpstreamClusters, which make other clusters join and leave without a restart: a directory, crd for the own cluster's "+
+			"API, or crd=CONTEXT for the API of a context of peer-kubeconfig", &c.Peers.Upstreams),
+		setting.Choice("peer-selectors", string(PeersLocal), "pods that a peer selector without the key netloom.io/cluster selects: "+
+			"those of the own cluster (local) or of all clusters (set)",
 			[]PeerSelectors{PeersLocal, PeersSet}, &c.Peers.Selectors),
 	}
 }

@@ -40,7 +40,7 @@ func (c *Config) sdwanSettings() []setting.Setting {
 		setting.Matching("sdewan-status-namespace", "sdewan-system", "namespace whose CNFStatus objects show the CNFs of all namespaces; one is created if there is none",
 			"up to 63 characters of a-z, 0-9 and dash, with no dash at either end", `^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`,
 			&c.SDWAN.StatusNamespace),
-		setting.Bool("sdewan-plain-http", "false", "use unencrypted HTTP for CNFs whose pods name no Secret with a certificate; false does not configure them",
+		setting.Bool("sdewan-plain-http", "false", "use unencrypted HTTP for CNFs whose pods name no Secret with a certificate; if false, such CNFs are not configured",
 			&c.SDWAN.PlainHTTP),
 		setting.Bool("sdewan-events", "true", "create Events for SD-WAN resources",
 			&c.SDWAN.Events),

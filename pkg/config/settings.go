@@ -38,9 +38,9 @@ func (c *Config) sourceSettings() []setting.Setting {
 			&c.Kubeconfig),
 		setting.Text("kube-context", "", "context of the kubeconfig file; default: the current context",
 			&c.KubeContext),
-		setting.Text("upstream-cluster", "", "directory with an UpstreamCluster in a file, whose API servers are used in turn in place of a kubeconfig, with its credentials and limits; see docs/gateway.md",
+		setting.Text("upstream-cluster", "", "directory with one UpstreamCluster in a file, to use in place of a kubeconfig: its API servers in turn, its credentials and its limits; see docs/gateway.md",
 			&c.UpstreamCluster),
-		setting.Bool("services", "true", "read Services and their endpoints; false ignores them and needs no permission to read them",
+		setting.Bool("services", "true", "read Services and their endpoints; if false, they are ignored and need no permission",
 			&c.Services),
 		setting.Choice("endpoints-api", string(EndpointsAuto), "kind of object from which endpoints of Services are read, EndpointSlice or Endpoints; "+
 			"auto reads slices, and Endpoints if the API has no slices or, in a directory, if a Service has none",
@@ -62,7 +62,7 @@ func (c *Config) loopSettings() []setting.Setting {
 			&c.MinInterval),
 		setting.Interval("drift-interval", "5m0s", 0, "time between two read-backs of all owned rows, to find changes by others that a target does not report; 0 reads back only after errors",
 			&c.DriftInterval),
-		setting.Interval("confirm-interval", "1m0s", time.Second, "time between two comparisons of what is held of a kind with what the API server has; what has not been confirmed for three of them is reported",
+		setting.Interval("confirm-interval", "1m0s", time.Second, "time between two comparisons of the objects of a kind with those of the API server; a kind that was not confirmed for three intervals is reported",
 			&c.ConfirmInterval),
 		setting.Interval("retry-min", "250ms", 1, "initial backoff after an error; it doubles with every further error",
 			&c.RetryMin),
@@ -72,7 +72,7 @@ func (c *Config) loopSettings() []setting.Setting {
 			&c.MaxDeleteFraction),
 		setting.Size("budget-memory", "", "memory for which the budgets of namespaces are sized; default: the memory limit of the process, or 4Gi without one; see docs/security.md",
 			&c.BudgetMemory),
-		setting.Bool("force", "false", "remove the rows of any number of objects that are missing at startup; ends once the target is in sync, and after five minutes",
+		setting.Bool("force", "false", "remove the rows of all objects that are missing at startup, however many; ends once the target is in sync, or after five minutes",
 			&c.Force),
 	}
 }

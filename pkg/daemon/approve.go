@@ -25,7 +25,7 @@ func (d *Daemon) approve(digest, by string) (retention.Kept, error) {
 	case now.Digest == "":
 		return now, fmt.Errorf("%s: nothing is kept", digest)
 	case digest != now.Digest:
-		return now, fmt.Errorf("%s: other objects are kept by now, %d of them: look at them, then approve %s",
+		return now, fmt.Errorf("%s: the kept objects have changed, there are %d now: review them, then approve %s",
 			digest, len(now.Objects), now.Digest)
 	}
 	var remembered []object.Ref

@@ -123,7 +123,7 @@ func TestOnePlanIsMadeAtATime(t *testing.T) {
 	}
 	first := <-answers
 	require.Equal(t, http.StatusServiceUnavailable, first.Code)
-	require.Equal(t, "another request is being answered with a plan; try again when it is\n", first.Body.String())
+	require.Equal(t, "a plan is being made for another request; try again when that is done\n", first.Body.String())
 	cancel()
 	require.Equal(t, http.StatusBadGateway, (<-answers).Code)
 	require.NoError(t, p.server.Start(p.socket))

@@ -151,7 +151,7 @@ func TestARemovalIsApprovedByItsDigestAlone(t *testing.T) {
 	approve := serve.ApprovePath + "?digest="
 	code, body = r.send(http.MethodPost, approve+old.Digest, here)
 	require.Equal(t, http.StatusConflict, code)
-	require.Contains(t, body, old.Digest+": other objects are kept by now, 3 of them: look at them, then approve "+k.Digest)
+	require.Contains(t, body, old.Digest+": the kept objects have changed, there are 3 now: review them, then approve "+k.Digest)
 
 	for name, from := range map[string][]string{
 		"another machine": {"192.0.2.7:4711"}, "a web page": {here, "Origin"}, "a link of a page": {here, "Sec-Fetch-Site"},

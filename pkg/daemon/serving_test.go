@@ -174,7 +174,7 @@ func TestTokensNeedAnAPIServer(t *testing.T) {
 	opts := newPlace(t).options()
 	opts.Serving.Kubernetes = true
 	_, err := daemon.New(opts, testLog(t))
-	require.EqualError(t, err, "requests cannot be authenticated: no Kubernetes API is read that could be asked")
+	require.EqualError(t, err, "requests cannot be authenticated: netloom reads no Kubernetes API that could review tokens")
 }
 
 // TestTLSBegins checks which versions are accepted, that plain HTTP is not, and that failures are reported only in the log.
@@ -212,7 +212,7 @@ func TestServingReadyNamesProblemsOnlyToReaders(t *testing.T) {
 		wantDetail bool
 	}{
 		{serve.Options{}, "the source has not synced\n", true},
-		{serve.Options{TLS: true, Kubernetes: true, Client: reviewer()}, "not ready: ask for /debug/ready with a token\n", false},
+		{serve.Options{TLS: true, Kubernetes: true, Client: reviewer()}, "not ready: for details, get /debug/ready with a token\n", false},
 	} {
 		opts := newSilentPlace(t).options()
 		opts.Serving = tc.who

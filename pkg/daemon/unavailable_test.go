@@ -74,7 +74,7 @@ func TestServicesThatMayNotBeRead(t *testing.T) {
 	})
 	r = begin(client)
 	_, body := r.get("/readyz")
-	require.Equal(t, "ok\ndegraded: Service cannot be read, so that load balancers stay as they are\n", withoutConfirmed(body))
+	require.Equal(t, "ok\ndegraded: Service cannot be read, so load balancers stay as they are\n", withoutConfirmed(body))
 	_, problems := r.get("/debug/problems")
 	require.Contains(t, problems, "services: ")
 	require.Contains(t, problems, "what was written for such objects stays as it is until they can be read")
@@ -129,6 +129,6 @@ func TestReadinessNamesUnavailableKinds(t *testing.T) {
 	r := startMade(t, d)
 	r.await("ready", func() bool { code, _ := r.get("/readyz"); return code == http.StatusOK })
 	_, body := r.get("/readyz")
-	require.Equal(t, "ok\ndegraded: EndpointSlice, Service cannot be read, so that load balancers stay as they are\n"+
-		"degraded: FirewallZone, IpsecSite cannot be read, so that settings of CNFs stay as they are\n", body)
+	require.Equal(t, "ok\ndegraded: EndpointSlice, Service cannot be read, so load balancers stay as they are\n"+
+		"degraded: FirewallZone, IpsecSite cannot be read, so settings of CNFs stay as they are\n", body)
 }

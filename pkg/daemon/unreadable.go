@@ -40,7 +40,7 @@ func unchanged(kinds []string) []string {
 	var lines []string
 	add := func(missing []string, what string) {
 		if len(missing) > 0 {
-			lines = append(lines, fmt.Sprintf("degraded: %s cannot be read, so that %s stay as they are", strings.Join(missing, ", "), what))
+			lines = append(lines, fmt.Sprintf("degraded: %s cannot be read, so %s stay as they are", strings.Join(missing, ", "), what))
 		}
 	}
 	add(slices.DeleteFunc(slices.Clone(kinds), func(kind string) bool { return !object.IsClusterPolicy(kind) }), "such policies")

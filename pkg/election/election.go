@@ -185,7 +185,7 @@ func (e *Election) release(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 	defer cancel()
 	if err := e.lease.release(ctx); err != nil {
-		e.log.WithError(err).Warn("cannot release the Lease, which has to expire")
+		e.log.WithError(err).Warn("cannot release the Lease; it has to expire")
 	}
 }
 

@@ -73,7 +73,7 @@ func TestLongFilesAreRefused(t *testing.T) {
 	_, err := offline.Load(offline.Manifests{Paths: []string{file}, MaxFile: limit})
 	require.EqualError(t, err, fmt.Sprintf("read manifests: %s: the file has %d bytes, the limit is %d", file, limit+1, limit))
 	_, err = offline.Load(offline.Manifests{Paths: []string{"-"}, Stdin: strings.NewReader(offlineManifests), MaxFile: limit})
-	require.EqualError(t, err, fmt.Sprintf("read manifests: stdin: there are more bytes than the limit of %d", limit))
+	require.EqualError(t, err, fmt.Sprintf("read manifests: stdin: larger than the limit of %d bytes", limit))
 	_, err = offline.Load(offline.Manifests{Paths: []string{file}, MaxFile: limit + 1})
 	require.NoError(t, err)
 }

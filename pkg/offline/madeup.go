@@ -45,7 +45,7 @@ func dependsOnMadeUp(s *world.State, madeUp []netip.Addr) string {
 	if more := len(rules) - shownRules; more > 0 {
 		text += fmt.Sprintf(", … (%d more)", more)
 	}
-	return "an ipBlock matches pods only by made-up addresses, their real ones may be elsewhere: " + text
+	return "an ipBlock matches pods only by made-up addresses; their real ones may be elsewhere: " + text
 }
 
 // holdsOneOf reports whether a block has one of some sorted addresses.

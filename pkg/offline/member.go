@@ -31,7 +31,7 @@ type member struct {
 	standIns *cluster
 }
 
-// others reads the other clusters, and sets the name of the own one if the manifests have it.
+// others reads the other clusters, and sets the name of the own cluster if the manifests have it.
 func (m *manifests) others(opts *Manifests) ([]*member, error) {
 	var out []*member
 	if set := m.clusters(); opts.Set && set != nil {
@@ -69,7 +69,7 @@ func (m *manifests) others(opts *Manifests) ([]*member, error) {
 	return out, distinct(opts.Translator.Cluster, out)
 }
 
-// readMember reads another cluster, with the translator's options of the own one.
+// readMember reads another cluster, with the translator options of the own cluster.
 func readMember(of, own *Manifests, name string) (*member, error) {
 	of.Translator = own.Translator
 	of.Translator.Cluster, of.Translator.Node = name, ""
@@ -86,7 +86,7 @@ func distinct(own string, others []*member) error {
 	var faults []error
 	for i, m := range others {
 		if m.name() == own || i > 0 && m.name() == others[i-1].name() {
-			faults = append(faults, fmt.Errorf("there are two clusters with the name %s", m.name()))
+			faults = append(faults, fmt.Errorf("two clusters have the name %s", m.name()))
 		}
 	}
 	return errors.Join(faults...)

@@ -256,7 +256,7 @@ func TestFaultsOfAnotherCluster(t *testing.T) {
 		err       string
 	}{
 		{"no name", "", opts.Peers, "--peer-manifests needs --cluster, the name of the own cluster"},
-		{"the own name", "b", opts.Peers, "there are two clusters with the name b"},
+		{"the own name", "b", opts.Peers, "two clusters have the name b"},
 		{"no directory", "a", []offline.Peer{{Name: "b", Path: filepath.Join(dir, "missing")}}, "cluster b: read manifests: "},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

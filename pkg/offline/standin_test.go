@@ -83,7 +83,7 @@ func TestBlocksThatMatchMadeUpAddresses(t *testing.T) {
 	} {
 		_, notes := load(t, policy(block))
 		if depends {
-			require.Equal(t, []string{"an ipBlock matches pods only by made-up addresses, their real ones may be elsewhere: NetworkPolicy/shop/out spec.egress[0]"},
+			require.Equal(t, []string{"an ipBlock matches pods only by made-up addresses; their real ones may be elsewhere: NetworkPolicy/shop/out spec.egress[0]"},
 				notes, block)
 		} else {
 			require.Empty(t, notes, block)

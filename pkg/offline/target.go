@@ -64,7 +64,7 @@ type Approval struct {
 }
 
 // ErrOtherDigest is in the error of Apply if the missing objects are not those that were approved. Nothing is written then.
-var ErrOtherDigest = errors.New("something else is missing than what was approved")
+var ErrOtherDigest = errors.New("the missing objects are not the ones that were approved")
 
 // Apply brings the target in sync with want and reads it back to verify. Rows of objects that are missing from the source
 // are left if there are too many of them, according to opts, without approval; everything else is written.
@@ -115,9 +115,9 @@ func (c Approval) judge(t *builtin.Target, plan *backends.Plan, want *intent.Sna
 	switch {
 	case c.Digest != "" && c.Digest != kept.Digest:
 		if kept.Digest == "" {
-			return retention.Kept{}, fmt.Errorf("approve %s: %w: too little is missing to need approval", c.Digest, ErrOtherDigest)
+			return retention.Kept{}, fmt.Errorf("approve %s: %w: too few objects are missing to need approval", c.Digest, ErrOtherDigest)
 		}
-		return retention.Kept{}, fmt.Errorf("approve %s: %w: rows of %d objects would go, whose digest is %s",
+		return retention.Kept{}, fmt.Errorf("approve %s: %w: the rows of %d objects would be removed, and their digest is %s",
 			c.Digest, ErrOtherDigest, len(lost), kept.Digest)
 	case kept.Digest == "" || c.All || c.Digest != "":
 		return retention.Kept{}, nil

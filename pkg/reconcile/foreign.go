@@ -24,8 +24,8 @@ const (
 type Disturbance struct {
 	Since   time.Time
 	Changed *backends.Foreign // what was known when the disturbance, or the contest, began
-	// Contested means that the target is changed faster than it is repaired: even if what was changed is repaired at this moment, it
-	// will not be at the next.
+	// Contested means that the target is changed faster than it is repaired: even if it is intact at this moment, it will not be at the
+	// next.
 	Contested bool
 	Writers   string // who is connected to a contested target, as far as the target tells
 }
@@ -37,7 +37,7 @@ func (d *Disturbance) Error() string {
 	}
 	text := "contested: someone else changes " + d.Changed.String() + " faster than it is repaired"
 	if d.Writers != "" {
-		text += "; connected are " + d.Writers
+		text += "; connected: " + d.Writers
 	}
 	return text
 }
@@ -45,8 +45,8 @@ func (d *Disturbance) Error() string {
 // of returns the error of a target.
 func (d *Disturbance) of(target string) error { return fmt.Errorf("%s is %w", target, d) }
 
-// undo repairs what others changed in the target since it was last in sync, if anything was and it is time. It returns lost with a
-// reason if everything has to be read back for that.
+// undo repairs what others changed in the target since it was last in sync, if there are such changes and a repair is due. It returns lost
+// with a reason if this requires reading everything back.
 func (l *Loop) undo(ctx context.Context) (outcome, backends.ReadBack) {
 	if !l.changed() {
 		l.calm()
@@ -129,7 +129,7 @@ func (l *Loop) disturb(ctx context.Context, contest bool) {
 	l.disturbed(next)
 }
 
-// calm records that nothing that others changed is left to repair. A contested target stays so for a while.
+// calm records that no changes by others are left to repair. A contested target stays contested for a while.
 func (l *Loop) calm() {
 	l.pace.busy = time.Time{}
 	d := l.disturbance

@@ -12,7 +12,7 @@ import (
 )
 
 // ErrRunning is what a second, simultaneous Run of one loop returns.
-var ErrRunning = errors.New("loop runs already")
+var ErrRunning = errors.New("loop is already running")
 
 // Loop keeps one target in sync with the newest snapshot. Make it with New.
 type Loop struct {
@@ -167,7 +167,7 @@ func (l *Loop) wait(ctx context.Context) bool {
 	return false
 }
 
-// changed reports whether someone else changed the target and nothing has repaired that.
+// changed reports whether someone else changed the target and this has not been repaired.
 func (l *Loop) changed() bool { return l.watcher != nil && l.watcher.ChangedByOthers() }
 
 // collect consumes the wakes so far: the round that begins handles them.

@@ -75,7 +75,7 @@ func TestATargetIsContested(t *testing.T) {
 			require.False(t, status.Converged)
 			require.True(t, status.Disturbed.Contested)
 			require.EqualError(t, status.Err, "fake is contested: someone else changes row a faster than it is repaired; "+
-				"connected are ptcp:6641 (2 clients)")
+				"connected: ptcp:6641 (2 clients)")
 			require.Equal(t, status.Disturbed.Since, s.loop.Status().Disturbed.Since)
 		}
 		require.InDelta(t, 300, s.target.repairs, 30, "of 1000 changes: ten a second are repaired")

@@ -68,7 +68,7 @@ func New(opts Options, config *rest.Config, count func(result string), log logru
 	client := opts.Client
 	if client == nil {
 		if config == nil {
-			return nil, errors.New("requests cannot be authenticated: no Kubernetes API is read that could be asked")
+			return nil, errors.New("requests cannot be authenticated: netloom reads no Kubernetes API that could review tokens")
 		}
 		var err error
 		if client, err = kubernetes.NewForConfig(reviewing(config)); err != nil {

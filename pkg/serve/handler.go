@@ -96,7 +96,7 @@ func (h *Handler) readyz(w http.ResponseWriter, _ *http.Request) {
 	case !h.guarded:
 		h.ready(w, false)
 	case len(missing) > 0:
-		http.Error(w, "not ready: ask for "+readyPath+" with a token", http.StatusServiceUnavailable)
+		http.Error(w, "not ready: for details, get "+readyPath+" with a token", http.StatusServiceUnavailable)
 	default:
 		_, _ = fmt.Fprintln(w, "ok")
 	}

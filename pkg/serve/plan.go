@@ -88,4 +88,4 @@ func (h *Handler) plan(w http.ResponseWriter, r *http.Request) {
 }
 
 // errBusy is the answer to all but one of several simultaneous requests.
-var errBusy = errors.New("another request is being answered with a plan; try again when it is")
+var errBusy = errors.New("a plan is being made for another request; try again when that is done")

@@ -141,7 +141,7 @@ spec:
 	w.kube.StartAPI()
 	unread := func() bool {
 		text, err := w.netloom.Get("/readyz")
-		return err == nil && strings.Contains(text, "which other clusters there are has not been readable for ")
+		return err == nil && strings.Contains(text, "the list of other clusters has not been readable for ")
 	}
 	await.True(t, unread, "a missing permission is reported")
 	require.True(t, w.isPeer(remote), "b stays in the set")

@@ -67,7 +67,7 @@ func TestDrillWriter(t *testing.T) {
 	said, err := d.netloom.Get("/readyz")
 	require.NoError(t, err)
 	require.Contains(t, said, "degraded: ovn is contested: someone else changes Port_Group ")
-	require.Contains(t, said, " (ports) faster than it is repaired; connected are ptcp:")
+	require.Contains(t, said, " (ports) faster than it is repaired; connected: ptcp:")
 	require.Contains(t, d.metrics(), `netloom_target_up{target="ovn"} 0`)
 	require.NotContains(t, d.metrics(), "netloom_oldest_unenforced_change_seconds 0\n")
 	await.True(t, func() bool { return d.reasonOf("team-1", "web") == "ChangedByOthers" }, "the PolicyStatus")

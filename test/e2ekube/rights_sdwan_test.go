@@ -104,7 +104,7 @@ func (w *world) sdwanRights() {
 
 	t.Log("listing")
 	list := slices.Concat(sdwanRights(t, like("list", "")), sdwanRights(t, exactly(v1alpha1.Group, "cnfstatuses", "list")))
-	w.without(list, w.restart, "cannot be read, so that settings of CNFs stay as they are")
+	w.without(list, w.restart, "cannot be read, so settings of CNFs stay as they are")
 	require.Equal(t, finalizers, w.finalizers(), "nothing was released")
 
 	t.Log("writing finalizers")

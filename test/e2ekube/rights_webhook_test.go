@@ -59,11 +59,11 @@ func TestWebhookRights(t *testing.T) {
 		{"making the Secret", of("create", resource("secrets")), a.forget, "there is no certificate yet: write Secret netloom-system/netloom-webhook: ", true},
 		{
 			"reading what is trusted", of("get", resource("validatingwebhookconfigurations")), nil,
-			"degraded: the certificate cannot be looked after: ValidatingWebhookConfiguration netloom-webhook: ", false,
+			"degraded: the certificate cannot be maintained: ValidatingWebhookConfiguration netloom-webhook: ", false,
 		},
 		{
 			"saying what to trust", of("patch", resource("validatingwebhookconfigurations")), a.distrust,
-			"degraded: the certificate cannot be looked after: ValidatingWebhookConfiguration netloom-webhook: ", true,
+			"degraded: the certificate cannot be maintained: ValidatingWebhookConfiguration netloom-webhook: ", true,
 		},
 	} {
 		t.Log(tc.name)

@@ -81,7 +81,7 @@ func newSDWAN(t *testing.T) (*world, []*unstructured.Unstructured) {
 // goes on, and nothing is deleted.
 func (w *world) withoutDefinitions() {
 	w.t.Helper()
-	const degraded = "cannot be read, so that settings of CNFs stay as they are"
+	const degraded = "cannot be read, so settings of CNFs stay as they are"
 	w.awaitReadiness(degraded)
 	open := w.peopled()
 	w.kube.Apply(policies)

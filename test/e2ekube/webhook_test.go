@@ -295,7 +295,7 @@ func (a *admission) others() {
 		return o
 	}
 	require.NoError(t, a.create(bob, labelled(bucketed("mwan3rules", "default", "dangling", ""), "cnf1")))
-	require.Contains(t, strings.Join(a.warnings, "\n"), "spec.policy: there is no Mwan3Policy default/balance")
+	require.Contains(t, strings.Join(a.warnings, "\n"), "spec.policy: Mwan3Policy default/balance does not exist")
 
 	zone := a.make(labelled(bucketed("firewallzones", "default", "lan", ""), "cnf1"))
 	_, err := a.resourceOf(bob, zone).Update(t.Context(), labelled(zone, "cnf2"), metav1.UpdateOptions{})
@@ -309,7 +309,7 @@ func (a *admission) others() {
 	a.make(deployment("first"))
 	await.True(t, func() bool {
 		err := a.create(bob, deployment("second"))
-		return err != nil && strings.Contains(err.Error(), `Deployment default/first is the CNF "cnf1" of namespace default already`)
+		return err != nil && strings.Contains(err.Error(), `Deployment default/first is already the CNF "cnf1" of namespace default`)
 	}, "a second workload is refused")
 
 	policy := &unstructured.Unstructured{}

@@ -74,9 +74,9 @@ func (a *admission) needs(client dynamic.Interface, refused bool) {
 		to   any
 		want string
 	}{
-		"Mwan3Rule":          {[]string{"spec", "policy"}, "nobody", "spec.policy: there is no Mwan3Policy default/nobody"},
-		"FirewallForwarding": {[]string{"spec", "dest"}, "nobody", "spec.dest: there is no FirewallZone default/nobody"},
-		"IpsecSite":          {[]string{"spec", "crypto_proposal"}, []any{"nobody"}, "spec.crypto_proposal[0]: there is no IpsecProposal default/nobody"},
+		"Mwan3Rule":          {[]string{"spec", "policy"}, "nobody", "spec.policy: Mwan3Policy default/nobody does not exist"},
+		"FirewallForwarding": {[]string{"spec", "dest"}, "nobody", "spec.dest: FirewallZone default/nobody does not exist"},
+		"IpsecSite":          {[]string{"spec", "crypto_proposal"}, []any{"nobody"}, "spec.crypto_proposal[0]: IpsecProposal default/nobody does not exist"},
 	} {
 		o := tiedObjects(t)[kind]
 		o.SetName("dangling")

@@ -110,7 +110,7 @@ func (o *overdraft) describe(what string) string {
 	if o.ByTotal {
 		limit = fmt.Sprintf("its share of the limit of all %s", what)
 	}
-	out := fmt.Sprintf("%s exceed their budget: %d do not fit in. The others take %s of %s, %s",
+	out := fmt.Sprintf("%s exceed their budget: %d do not fit. The others take %s of %s, %s",
 		of, o.Refused, mebibytes(o.Use), mebibytes(o.Limit), limit)
 	if o.Most > 0 {
 		out += fmt.Sprintf("; the largest is %s with %s", o.Largest.Path(), mebibytes(o.Most))

@@ -39,7 +39,7 @@ func (p *clusterPolicy) parsePeers(r *clusterRule, action intent.Action) (peerLi
 	return list, ok
 }
 
-// outcome is what becomes of a rule with the given action that cannot be understood.
+// outcome describes the effect of a rule with the given action that cannot be understood.
 func outcome(action intent.Action) string {
 	if action == intent.Allow {
 		return "matches nothing"
@@ -60,7 +60,7 @@ func (p *clusterPolicy) parsePeer(
 		}
 	}
 	if fields != 1 {
-		return fmt.Errorf("expected exactly one field that is known here, found %d", fields)
+		return fmt.Errorf("expected exactly one known field, found %d", fields)
 	}
 	if peer.Namespaces != nil || peer.Pods != nil {
 		s, err := p.selection(peer)
@@ -171,7 +171,7 @@ func peerAddrs(node *corev1.Node) []netip.Addr {
 	return slices.Compact(out)
 }
 
-// nodeChanged has the policies with nodes as peers translated again if what they see of a node differs.
+// nodeChanged causes policies with nodes as peers to be translated again if the part of a node that they depend on has changed.
 func (t *Table) nodeChanged(old, now *corev1.Node) {
 	if old != nil && now != nil && labels.Equals(old.Labels, now.Labels) &&
 		slices.Equal(peerAddrs(old), peerAddrs(now)) {

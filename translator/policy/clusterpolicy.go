@@ -16,7 +16,7 @@ import (
 // maxPriority is the largest priority of a policy (ClusterNetworkPolicySpec.priority).
 const maxPriority = 1000
 
-// afterAll is a priority after all that ClusterNetworkPolicies may have. A BaselineAdminNetworkPolicy has none of its own.
+// afterAll is a priority after all that ClusterNetworkPolicies may have. A BaselineAdminNetworkPolicy does not have one.
 const afterAll = maxPriority + 1
 
 // clusterPolicy is a cluster-wide policy being translated to intents.
@@ -27,9 +27,8 @@ type clusterPolicy struct {
 	readable bool // the subject can be read: see subject
 }
 
-// translateCluster turns a cluster-wide policy into one intent for each direction that it has rules for. What cannot be
-// understood fails closed, as the types of the API ask: a rule that accepts then matches nothing, and one that denies or
-// passes denies everything.
+// translateCluster turns a cluster-wide policy into one intent for each direction that it has rules for. Anything that cannot be understood
+// fails closed, as the types of the API require: an accept rule then matches nothing, and a deny or pass rule denies everything.
 func (t *Table) translateCluster(form *clusterForm) (*result, []object.Problem) {
 	p := &clusterPolicy{translation: t.translation(form.kind, form.object), form: form}
 	p.readSubject()
@@ -85,9 +84,9 @@ func (p *clusterPolicy) readSubject() {
 // maxSubjectNamespaces is how many namespaces a policy lists for its subject.
 const maxSubjectNamespaces = 1000
 
-// subjectNamespaces returns the namespaces that the subject selects, for the policies that pass something on: only what may apply to
-// the same pods has to be considered where they do. It is nil if these are all, or too many to list. The policy is translated again
-// when they change.
+// subjectNamespaces returns the namespaces that the subject selects, for policies with pass rules: only policies that may apply to the same
+// pods have to be considered there. It is nil if these are all namespaces, or too many to list. The policy is translated again when they
+// change.
 func (p *clusterPolicy) subjectNamespaces() []string {
 	if p.subject.Namespaces.Empty() {
 		return nil
@@ -126,7 +125,7 @@ func (p *clusterPolicy) priority() uint16 {
 		return afterAll
 	}
 	if n < 0 || n > maxPriority {
-		p.Add("spec.priority", "%d: expected 0 to %d; the nearest of these applies", n, maxPriority)
+		p.Add("spec.priority", "%d: expected 0 to %d; the nearest valid value applies", n, maxPriority)
 	}
 	return uint16(min(max(n, 0), maxPriority)) //nolint:gosec // within 0 to 1000
 }
@@ -164,8 +163,8 @@ func (p *clusterPolicy) translateRule(d intent.Direction, r *clusterRule) []inte
 	return p.rules(d, intent.Rule{Path: r.path, Name: r.name, Action: action}, peers, ports)
 }
 
-// does returns what a rule does, and whether its kind has such an action. An unknown one is treated like Deny, whose rules fail
-// closed widest.
+// does returns what a rule does, and whether its kind has such an action. An unknown one is treated like Deny, which fails closed most
+// broadly.
 func (p *clusterPolicy) does(r *clusterRule) (intent.Action, bool) {
 	switch {
 	case r.action == p.acceptWord():
@@ -206,8 +205,8 @@ func closed(r *clusterRule, action intent.Action) []intent.Rule {
 	}}
 }
 
-// close replaces all rules by those that stand for rules that cannot be understood. What the numbers of named ports depend on
-// is still watched: with fewer of them the policy may be within its budget again.
+// close replaces all rules by those that stand for rules that cannot be understood. The numbers of named ports are still watched: with
+// fewer of them the policy may fit its budget again.
 func (p *clusterPolicy) close() {
 	p.dropRules()
 	for _, policy := range p.out.policies {

@@ -76,7 +76,7 @@ func protocolOf(e *v1alpha2.ClusterNetworkPolicyProtocol) (intent.Protocol, *v1a
 	}
 	switch {
 	case fields != 1:
-		return 0, nil, fmt.Errorf("expected exactly one field that is known here, found %d", fields)
+		return 0, nil, fmt.Errorf("expected exactly one known field, found %d", fields)
 	case protocol != 0 && port == nil:
 		return 0, nil, fmt.Errorf("%s: expected a destinationPort", protocol)
 	default:

@@ -97,7 +97,7 @@ func (t *Table) PutPolicy(o metav1.Object) {
 	if _, namespaced := o.(*networkingv1.NetworkPolicy); !namespaced {
 		form, ok := clusterFormOf(o)
 		if !ok {
-			panic(fmt.Sprintf("policy: %T is no policy", o))
+			panic(fmt.Sprintf("policy: %T is not a policy", o))
 		}
 		kind = form.kind
 	}
@@ -156,7 +156,7 @@ func (t *Table) RemoveNamespace(name string) {
 	t.relog(name)
 }
 
-// namespaceChanged has the policies translated again that list a namespace now and did not before, or no longer do.
+// namespaceChanged causes policies to be translated again that now list a namespace, or no longer do.
 func (t *Table) namespaceChanged(old, now *corev1.Namespace) {
 	if old != nil && now != nil && labels.Equals(old.Labels, now.Labels) {
 		return
@@ -170,7 +170,7 @@ func (t *Table) namespaceChanged(old, now *corev1.Namespace) {
 	}
 }
 
-// relog has the policies of a namespace translated again, because what they log may have changed.
+// relog causes the policies of a namespace to be translated again, because their logging may have changed.
 func (t *Table) relog(namespace string) {
 	for ref := range t.objects {
 		if ref.Kind == object.KindNetworkPolicy && ref.Namespace == namespace {

@@ -124,7 +124,7 @@ func (e *translation) readNetworkFirewallRule(s *v1alpha1.NetworkFirewallRuleSpe
 	e.need("spec.target", s.Target != "", "the action for matching packets")
 	e.need("spec.icmp_type", s.Proto != "icmp" || len(s.ICMPType) > 0, "ICMP types, such as any, for proto icmp")
 	if s.Extra != "" {
-		e.refuse("spec.extra", "the device ignores it between interfaces, so that the rule would match more packets than it should")
+		e.refuse("spec.extra", "the device ignores it between interfaces, so the rule would match more packets than it should")
 	}
 	r := e.packetRule(&s.PacketRule, icmpTypes+addressMaskRequest+" ")
 	e.setOnlyPart(&intent.LinkRule{

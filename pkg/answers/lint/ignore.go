@@ -142,12 +142,12 @@ func Unused(ignores []Ignore, skipped []string) []Finding {
 		if g.used || slices.Contains(skipped, g.Rule) {
 			continue
 		}
-		field, what := "", g.Rule+": there is no such finding here"
+		field, what := "", g.Rule+": no such finding here"
 		if g.Ref != (object.Ref{}) {
 			field = annotationField
 		}
 		if _, known := ruleOf(g.Rule); !known {
-			what = fmt.Sprintf("%s: there is no such rule%s", g.Rule, nearest(g.Rule, IDs()))
+			what = fmt.Sprintf("%s: unknown rule%s", g.Rule, nearest(g.Rule, IDs()))
 		}
 		f := newFinding(UnusedIgnore, g.Ref, field, what)
 		f.Place = g.Place

@@ -55,9 +55,9 @@ func TestAccept(t *testing.T) {
 		"b:4: no-dns: x (by an annotation)",
 	}, texts(lint.Accept(list, ignores)))
 	require.Equal(t, []string{
-		"a:3: unused-ignore: not-understood: there is no such finding here",
-		`a:20: unused-ignore: no-dsn: there is no such rule; did you mean "no-dns"?`,
-		"b:4: unused-ignore: metadata.annotations: open-to-world: there is no such finding here",
+		"a:3: unused-ignore: not-understood: no such finding here",
+		`a:20: unused-ignore: no-dsn: unknown rule; did you mean "no-dns"?`,
+		"b:4: unused-ignore: metadata.annotations: open-to-world: no such finding here",
 	}, texts(lint.Unused(ignores, nil)))
 	require.Len(t, lint.Unused(ignores, []string{lint.OpenToWorld}), 2, "a rule that is not looked for")
 }

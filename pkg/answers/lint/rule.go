@@ -73,12 +73,12 @@ func Rules() []Rule {
 			"Use fewer ports and peers, or ranges in place of lists.",
 		},
 		{
-			AllowFromAnywhere, Warning, "A rule for ingress names no source: it admits every pod and every address, also from outside the cluster.",
-			"Name the sources in from. If everyone is meant, say so with an ignore and a reason.",
+			AllowFromAnywhere, Warning, "An ingress rule names no source: it admits every pod and every address, including those outside the cluster.",
+			"Name the sources in from. If everyone is to have access, add an ignore with a reason.",
 		},
 		{
-			OpenToWorld, Info, "A rule for ingress admits most addresses outside the cluster by an ipBlock.",
-			"Name the networks that need access. If the world is meant, say so with an ignore and a reason.",
+			OpenToWorld, Info, "An ingress rule admits most addresses outside the cluster by an ipBlock.",
+			"Name the networks that need access. If the whole world is to have access, add an ignore with a reason.",
 		},
 		{
 			NoDNS, Warning, "Pods are isolated for egress and no rule allows DNS (UDP port 53), so they cannot resolve names. Usually an " +
@@ -95,11 +95,11 @@ func Rules() []Rule {
 			"Remove the rule.",
 		},
 		{
-			UnreachableRule, Warning, "A rule never matches at present, because rules with precedence decide before it.",
+			UnreachableRule, Warning, "A rule never matches at present, because rules that take precedence decide first.",
 			"Move the rule before those, or remove it.",
 		},
 		{
-			OverriddenPolicy, Warning, "A policy has no effect in a direction at present, because policies with precedence decide before it.",
+			OverriddenPolicy, Warning, "A policy has no effect in a direction at present, because policies that take precedence decide first.",
 			"Change the priorities, or remove the policy.",
 		},
 		{

@@ -171,7 +171,7 @@ func (w *cluster) refusal(c *question.Connection, v *intent.Verdict) string {
 			return fmt.Sprintf("%s has no labels that a policy could select", side.party.Addr)
 		case side.Tier == intent.TierAdmin || side.Tier == intent.TierSystem || side.Tier == intent.TierNetworkPolicy && side.By[0].Rule >= 0:
 			p := w.state.Snapshot.Policy(side.By[0].Policy)
-			return fmt.Sprintf("%s is denied by %s %s, which no NetworkPolicy overrules", side.name, p.Origin, p.Rules[side.By[0].Rule].Path)
+			return fmt.Sprintf("%s is denied by %s %s, which no NetworkPolicy can override", side.name, p.Origin, p.Rules[side.By[0].Rule].Path)
 		}
 	}
 	return ""

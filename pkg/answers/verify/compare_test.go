@@ -141,7 +141,7 @@ func TestDoubtIsNoAgreement(t *testing.T) {
 		}, "cannot tell whether it decides"},
 		{"an address set that cannot be read", func(r *nbtrace.Rows) {
 			r.AddressSets[0].Addresses = append(r.AddressSets[0].Addresses, "nonsense")
-		}, "is no address"},
+		}, "is not an address"},
 		{"a pod without a port", func(r *nbtrace.Rows) {
 			r.Ports = slices.DeleteFunc(r.Ports, func(p nbtrace.Port) bool { return p.Name == "ops_job-a" })
 		}, "pod ops/job-a has no logical port"},

@@ -126,7 +126,7 @@ func (c *clusters) play(ctx context.Context, once bool) error {
 			screen.printf("\nThe web page of cluster %s: %s", name, page)
 		}
 	}
-	screen.printf("\n%s Edit a file in %s and see what changes in both clusters. Ctrl-C ends.\n", screen.bold("Watching."), c.dir)
+	screen.printf("\n%s Edit a file in %s and see what changes in both clusters. Press Ctrl-C to stop.\n", screen.bold("Watching."), c.dir)
 	return c.follow(ctx)
 }
 

@@ -26,7 +26,7 @@ func TestClusters(t *testing.T) {
 	require.Contains(t, before, "allow  b/shop/checkout-0 -> a/shop/db-0 tcp/5432 ")
 	require.Contains(t, after, "addresses: +10.2.0.11\n1 operation in 1 transaction: mutate Address_Set ×1\n")
 	require.Contains(t, after, "allow  b/shop/web-0 -> a/shop/db-0 tcp/5432 ")
-	require.NotContains(t, out.String(), "expected otherwise")
+	require.NotContains(t, out.String(), "← unexpected")
 }
 
 func TestNumberOfClusters(t *testing.T) {
@@ -39,7 +39,7 @@ func TestClustersAreWatched(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- Run(ctx, Options{Clusters: 2, UIListen: "127.0.0.1:0"}, out, logrus.New()) }()
-	out.await(t, 0, "Ctrl-C ends.\n")
+	out.await(t, 0, "Press Ctrl-C to stop.\n")
 	page := regexp.MustCompile(`The web page of cluster a: (\S+)`).FindStringSubmatch(out.String())
 	require.NotEmpty(t, page)
 	require.Equal(t, probe.VerdictUnknown, ask(t, page[1], "b/shop/web-0"), "the policies of b are those of another daemon")

@@ -158,7 +158,7 @@ func (e *cnfs) print(s *intent.Snapshot) {
 func (e *cnfs) suggest() {
 	s := e.daemon.Pipeline().Latest()
 	for g := range s.CNFs() {
-		e.printf("The device of %s is simulated. Raise restartCount in %s, as when its container restarts: it gets all of it again.\n",
+		e.printf("The device of %s is simulated. Raise restartCount in %s, as if its container had restarted: netloom writes everything again.\n",
 			targetOf(g), absolute(filepath.Join(e.dir, "cnf.yaml")))
 		if page := e.daemon.UIAddress(); page != "" && e.daemon != e.show.daemon {
 			e.printf("The web page of the CNFs: %s\n", page)

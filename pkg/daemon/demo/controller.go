@@ -79,7 +79,7 @@ func (s *show) playController(ctx context.Context, client *api.Client, once bool
 		}
 		return nil
 	}
-	s.printf("\n%s Edit a file in %s and see its objects change. Ctrl-C ends.\n", s.bold("Watching."), absolute(s.dir))
+	s.printf("\n%s Edit a file in %s and see its objects change. Press Ctrl-C to stop.\n", s.bold("Watching."), absolute(s.dir))
 	s.printPage()
 	s.printf("The controller: curl '%s/firewall-rules?detail=true'\n", s.daemon.ControllerURLs()[0])
 	return s.follow(ctx)
@@ -206,7 +206,7 @@ func serviceText(s *api.Service) string {
 	}
 }
 
-// printBalancers prints the addresses of Services that are served, and why others are not.
+// printBalancers prints the addresses of Services that are served, and the reasons why others are not.
 func (s *show) printBalancers(objects []*api.Object, skips []backends.Skip) {
 	pods, parents := make(map[string]string), make(map[string]*api.Object)
 	for _, o := range ofKind(objects, api.KindInterface) {

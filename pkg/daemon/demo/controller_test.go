@@ -31,7 +31,7 @@ func TestOnceShowsTagsAndAnswers(t *testing.T) {
 	} {
 		require.Regexp(t, want, out.String())
 	}
-	require.NotContains(t, out.String(), "expected otherwise")
+	require.NotContains(t, out.String(), "← unexpected")
 }
 
 func TestAnAnswerOfTheControllerThatWasNotExpectedFails(t *testing.T) {
@@ -40,7 +40,7 @@ func TestAnAnswerOfTheControllerThatWasNotExpectedFails(t *testing.T) {
 	var out bytes.Buffer
 	err := Run(t.Context(), Options{Manifests: dir, Once: true, Tungsten: true}, &out, testLog(t))
 	require.EqualError(t, err, "1 probes were not answered as expected")
-	require.Regexp(t, `  deny   node-a -> shop/db-0 tcp/5432 .*← expected otherwise\n`, out.String())
+	require.Regexp(t, `  deny   node-a -> shop/db-0 tcp/5432 .*← unexpected\n`, out.String())
 }
 
 func TestAnEditShowsTheObjectsThatChange(t *testing.T) {

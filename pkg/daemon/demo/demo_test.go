@@ -114,7 +114,7 @@ func TestOnceShowsRowsAndAnswers(t *testing.T) {
 	} {
 		require.Regexp(t, want, text)
 	}
-	require.NotContains(t, text, "expected otherwise")
+	require.NotContains(t, text, "← unexpected")
 	require.NotContains(t, text, "\x1b[")
 	require.NotContains(t, text, "Watching.")
 	probes, err := readProbes(copyOfExamples(t), probesFile)
@@ -138,13 +138,13 @@ func TestAnAnswerThatWasNotExpectedFails(t *testing.T) {
 	var out bytes.Buffer
 	err := Run(t.Context(), Options{Manifests: dir, Once: true}, &out, testLog(t))
 	require.EqualError(t, err, "1 probes were not answered as expected")
-	require.Regexp(t, `  deny   node-a -> shop/db-0 tcp/5432 .*← expected otherwise\n`, out.String())
+	require.Regexp(t, `  deny   node-a -> shop/db-0 tcp/5432 .*← unexpected\n`, out.String())
 }
 
 func TestProbesThatCannotBeAsked(t *testing.T) {
 	for _, tc := range []struct{ name, line, want string }{
-		{"a pod that is not there", "shop/web-0 -> shop/missing tcp/80 deny", "shop/missing is no pod, service, node or address known here"},
-		{"a service that is not there", "shop/web-0 -> svc/shop/missing tcp/80 deny", "svc/shop/missing is no pod, service, node or address known here"},
+		{"a pod that is not there", "shop/web-0 -> shop/missing tcp/80 deny", "shop/missing is not a known pod, Service, node or address"},
+		{"a service that is not there", "shop/web-0 -> svc/shop/missing tcp/80 deny", "svc/shop/missing is not a known pod, Service, node or address"},
 		{"no family in common", "203.0.113.7 -> 2001:db8::7 tcp/80 deny", "the ends have no address family in common"},
 		{"too few words", "shop/web-0 shop/db-0 tcp/80", `"shop/web-0 shop/db-0 tcp/80": expected FROM -> TO PROTOCOL/PORT allow|deny|refuse`},
 		{"an invalid protocol", "a -> b http/80 deny", `"http/80": expected a protocol and port such as tcp/80`},
@@ -222,7 +222,7 @@ func TestAnEmptyDirectoryWaitsForFiles(t *testing.T) {
 func TestADirectoryWithoutManifestsFailsOnce(t *testing.T) {
 	dir := t.TempDir()
 	err := Run(t.Context(), Options{Manifests: dir, Once: true}, io.Discard, testLog(t))
-	require.EqualError(t, err, "there is no NetworkPolicy and no Service in "+dir+": nothing was written")
+	require.EqualError(t, err, "no NetworkPolicies or Services in "+dir+": nothing was written")
 	err = Run(t.Context(), Options{Manifests: filepath.Join(dir, "none")}, io.Discard, testLog(t))
 	require.ErrorIs(t, err, os.ErrNotExist, "which ends the demo")
 }

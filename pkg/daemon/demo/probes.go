@@ -118,7 +118,7 @@ func (s *show) printProbes(rows nbtrace.Rows) (wrong int, err error) {
 func (s *show) printAnswer(p probeLine, got, decided string) (wrong int) {
 	note := ""
 	if got != p.want {
-		wrong, note = 1, "  ← expected otherwise"
+		wrong, note = 1, "  ← unexpected"
 	}
 	color := map[string]string{allow: "32", deny: "31", refuse: "33"}[got]
 	s.printf("  %s %-58s %s%s\n", s.paint(color, fmt.Sprintf("%-6s", got)), p.text, decided, note)
@@ -216,6 +216,6 @@ func (s *show) end(name string) (end, error) {
 		}
 		return end{addrs: addrs(texts)}, nil
 	default:
-		return end{}, fmt.Errorf("%s is no pod, service, node or address known here", name)
+		return end{}, fmt.Errorf("%s is not a known pod, Service, node or address", name)
 	}
 }

@@ -64,7 +64,7 @@ func (s *show) play(ctx context.Context, once bool) error {
 		}
 		return nil
 	}
-	s.printf("\n%s Edit a file in %s and see its rows change. Ctrl-C ends.\n", s.bold("Watching."), absolute(s.dir))
+	s.printf("\n%s Edit a file in %s and see its rows change. Press Ctrl-C to stop.\n", s.bold("Watching."), absolute(s.dir))
 	s.cnfs.suggest()
 	s.printPage()
 	s.printf("The database: ovn-nbctl --db=%s list ACL\n", strings.Join(s.daemon.DatabaseAddress(), ","))
@@ -89,9 +89,9 @@ func (s *show) firstPlan(ctx context.Context, once bool) (change, error) {
 				continue
 			}
 			if once {
-				return change{}, fmt.Errorf("there is no NetworkPolicy and no Service in %s: nothing was written", s.dir)
+				return change{}, fmt.Errorf("no NetworkPolicies or Services in %s: nothing was written", s.dir)
 			}
-			s.printf("%s Add a NetworkPolicy or a Service to %s and see what is written. Ctrl-C ends.\n", s.bold("Waiting for manifests."), absolute(s.dir))
+			s.printf("%s Add a NetworkPolicy or a Service to %s and see what is written. Press Ctrl-C to stop.\n", s.bold("Waiting for manifests."), absolute(s.dir))
 			s.printPage()
 			limit, waiting = nil, true
 		}

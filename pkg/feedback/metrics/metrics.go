@@ -116,7 +116,7 @@ func (m *Metrics) makeTargets() {
 		"target")
 	m.up = m.gaugeVec("netloom_target_up", "1 if the target is in sync with a snapshot as far as netloom knows, otherwise 0.")
 	m.contested = m.gaugeVec("netloom_target_contested",
-		"1 if someone else changes the target faster than netloom repairs it, until that has not happened for 10 s; otherwise 0.")
+		"1 while someone else changes the target faster than netloom repairs it, and for 10 s after that; otherwise 0.")
 	m.owned = m.gaugeVec("netloom_owned_rows", "Rows or sections that netloom owns in the target.")
 	m.skips = m.gaugeVec("netloom_skips", "Intents that the target could not express in the last full plan; they are denied.")
 	m.applied = m.gaugeVec("netloom_target_revision", "Revision of the last snapshot that the target was in sync with.")

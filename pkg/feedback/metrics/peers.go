@@ -25,7 +25,7 @@ func (m *Metrics) Peers(list func() []PeerCluster) {
 	label := []string{"cluster"}
 	m.registry.MustRegister(&peerClusters{
 		up:   prometheus.NewDesc("netloom_peer_up", "Whether another cluster can be read: 1, or 0 while its pods stay as they were.", label, nil),
-		pods: prometheus.NewDesc("netloom_peer_pods", "Pods of another cluster that are known.", label, nil),
+		pods: prometheus.NewDesc("netloom_peer_pods", "Known pods of another cluster.", label, nil),
 		list: list,
 	})
 }

@@ -8,7 +8,7 @@ import (
 
 // View is something that netloom sees, and how current the view is known to be.
 type View struct {
-	Cluster   string    // "" is the own one
+	Cluster   string    // "" is the own cluster
 	Resource  string    // such as pods, manifests or target tungsten
 	Confirmed time.Time // when it was last found to be what there is; zero is not since the start
 	Late      bool      // it is not known to be current
@@ -26,11 +26,11 @@ func (m *Metrics) Views(list func() []View) {
 	labels := []string{"cluster", "resource"}
 	m.registry.MustRegister(&views{
 		confirmed: prometheus.NewDesc("netloom_view_confirmed_timestamp_seconds",
-			"When what is held was last found to be what there is; 0 if that has not happened since the start.", labels, nil),
+			"When the objects read were last confirmed to be current, in seconds since 1970; 0 if not since the start.", labels, nil),
 		late: prometheus.NewDesc("netloom_view_late",
-			"Whether what is held is not known to be current: 1 if it was not confirmed for three intervals.", labels, nil),
+			"1 if the objects read were not confirmed to be current for three intervals, otherwise 0.", labels, nil),
 		renewals: prometheus.NewDesc("netloom_view_renewals_total",
-			"How often all objects were read again: back is an API that went back to an older state, differs a change that was not delivered, silent a watch that delivered nothing.",
+			"How often all objects were read again by cause: back, the API went back to an older state; differs, a change was not delivered; silent, the watch delivered nothing.",
 			append(labels, "cause"), nil),
 		list: list,
 	})

@@ -138,7 +138,7 @@ func (o *objects) failed(err error) {
 	o.mu.Unlock()
 	switch {
 	case err != nil && was == nil:
-		o.log.WithError(err).Warn("PolicyStatus objects cannot be read; nothing is written into them until they can")
+		o.log.WithError(err).Warn("PolicyStatus objects cannot be read; none are written until they can")
 		o.lookAgain() // Events are created nevertheless
 	case err == nil && was != nil:
 		o.log.Info("PolicyStatus objects can be read again")
@@ -170,7 +170,7 @@ func (o *objects) degraded() []string {
 	defer o.mu.Unlock()
 	switch {
 	case o.readErr != nil:
-		return []string{"degraded: PolicyStatus objects cannot be read, so that none is written: " + cause.Plain(o.readErr)}
+		return []string{"degraded: PolicyStatus objects cannot be read, so none are written: " + cause.Plain(o.readErr)}
 	case o.writeErr != nil:
 		return []string{"degraded: PolicyStatus objects cannot be written: " + cause.Plain(o.writeErr)}
 	}
@@ -257,7 +257,7 @@ func (o *objects) remember(key object.Ref, now *v1alpha1.PolicyStatus, version s
 	o.echoes[key] = o.echoes[key].After(now, version)
 }
 
-// policyStatusOf converts what a watch delivers, without the managed fields.
+// policyStatusOf converts an object that a watch delivered, without the managed fields.
 func policyStatusOf(delivered any) (any, error) {
 	u, ok := delivered.(*unstructured.Unstructured)
 	if !ok {

@@ -242,7 +242,7 @@ func TestARightThatIsMissingDegrades(t *testing.T) {
 				return apierrors.NewNotFound(policyStatuses.GroupResource(), "")
 			}
 			return nil
-		}, "degraded: PolicyStatus objects cannot be read, so that none is written: "},
+		}, "degraded: PolicyStatus objects cannot be read, so none are written: "},
 	} {
 		t.Run(what, func(t *testing.T) {
 			withRig(t, func(d *rig) {

@@ -114,5 +114,5 @@ func recordDrift(events record.EventRecorder, of *intent.CNF, ops int) {
 		APIVersion: "v1", Kind: "Pod", Namespace: of.Origin.Namespace, Name: of.Origin.Name,
 	}
 	events.Event(pod, corev1.EventTypeWarning, "DriftRepaired",
-		fmt.Sprintf("the configuration was changed by someone else; %d operations put it right", ops))
+		fmt.Sprintf("the configuration was changed by someone else; %d operations repaired it", ops))
 }

@@ -33,7 +33,7 @@ func (f *fleet) device(ctx context.Context, c *intent.CNF) (Device, error) {
 	case f.opts.PlainHTTP:
 		d.Client.URL = "http://" + hostOf(c.Addr)
 	default:
-		return Device{}, errors.New("the pod names no Secret with a certificate, and plain HTTP is switched off")
+		return Device{}, errors.New("the pod names no Secret with a certificate, and plain HTTP is disabled")
 	}
 	if c.Account != "" {
 		d.Client.Password = func(ctx context.Context) (string, error) {

@@ -116,7 +116,7 @@ func (r *reports) ask(ctx context.Context, one reporter) status.Report {
 	r.env.Metrics.Reported(one.target, err == nil)
 	if err != nil {
 		r.env.Metrics.NoTunnels(one.target)
-		r.env.Log.WithError(err).WithField("target", one.target).Debug("the CNF gives no report")
+		r.env.Log.WithError(err).WithField("target", one.target).Debug("the CNF returned no report")
 		return nil
 	}
 	report := make(status.Report, len(modules))

@@ -47,7 +47,7 @@ func TestEveryPodIsShown(t *testing.T) {
 			Name: "cnf-1", Namespace: "site", Node: "node", Purpose: "cnf", IP: "10.0.0.2", Status: "Not Available",
 		}, all.Information[1])
 		require.Equal(t, "Not Available", all.Information[2].Status)
-		require.Equal(t, "2 of 3 pods gave no report", all.Conditions[0].Message)
+		require.Equal(t, "2 of 3 pods returned no report", all.Conditions[0].Message)
 		var modules []struct{ Name string }
 		require.NoError(t, json.Unmarshal([]byte(all.Information[0].Status), &modules))
 		require.Len(t, modules, len([]string{"conntrack", "interface", "ipsec", "route", "rule", "wan"}))

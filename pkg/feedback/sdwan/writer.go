@@ -106,7 +106,7 @@ func (w *writer) record(o runtime.Object, notes []status.Note) {
 	}
 }
 
-// patch sends a merge patch and returns the resulting object; nil if it is gone.
+// patch sends a merge patch and returns the resulting object; nil if it was deleted.
 func (w *writer) patch(
 	ctx context.Context, ref object.Ref, o status.Object, change map[string]any, subresources ...string,
 ) (status.Object, error) {
@@ -159,7 +159,7 @@ func (w *writer) decode(ref object.Ref, u *unstructured.Unstructured) (status.Ob
 	}
 	o, ok := made.(status.Object)
 	if !ok {
-		return nil, fmt.Errorf("read %s: %T is no object", ref, made)
+		return nil, fmt.Errorf("read %s: %T is not an object", ref, made)
 	}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, o); err != nil {
 		return nil, fmt.Errorf("read %s: %w", ref, err)

@@ -40,9 +40,9 @@ func (s *Set) Degraded() []string {
 	if s.registry != nil {
 		switch lost := s.registry.Lost(); {
 		case !s.registry.Synced():
-			out = append(out, "degraded: it is not known which other clusters there are: their pods match no policy")
+			out = append(out, "degraded: the list of other clusters has not been read: their pods match no policy")
 		case !lost.IsZero():
-			out = append(out, fmt.Sprintf("degraded: which other clusters there are has not been readable for %s: they stay as they were", age(lost)))
+			out = append(out, fmt.Sprintf("degraded: the list of other clusters has not been readable for %s: they stay as they were", age(lost)))
 		}
 	}
 	for _, c := range s.States() {

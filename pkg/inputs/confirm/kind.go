@@ -53,7 +53,7 @@ func (k *Kind) ListWatch() *cache.ListWatch { return k.lw }
 // missing from its lists may never have been deleted.
 func (k *Kind) WentBack() bool { return k.heard.isBack() }
 
-// Proof is how current what is held is known to be.
+// Proof tells how current the objects held are known to be.
 func (k *Kind) Proof() source.Proof {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -108,7 +108,7 @@ func (k *Kind) look(ctx context.Context) time.Duration {
 	case why != "":
 		k.failed(errors.New(why))
 		k.api.wentBack(why, nil)
-		k.heard.replace(why) // also if it goes back for the second time
+		k.heard.replace(why) // even if it goes back for the second time
 		return min(secondLook, interval)
 	}
 	if !k.compare(began, fresh, part) {
@@ -122,7 +122,7 @@ func (k *Kind) look(ctx context.Context) time.Duration {
 	return interval
 }
 
-// compare reports whether a page has been compared and is what is held. Otherwise it has to be read again.
+// compare reports whether a page was compared and matches the objects held. Otherwise it has to be read again.
 func (k *Kind) compare(began time.Time, fresh, part *page) bool {
 	keys := k.held.ListKeys()
 	missing := 0
@@ -153,7 +153,7 @@ func (k *Kind) compare(began time.Time, fresh, part *page) bool {
 	return true
 }
 
-// state is what is held of an object.
+// state is an object as it is held.
 func (k *Kind) state(key string) state {
 	o, ok, err := k.held.GetByKey(key)
 	if err != nil || !ok {
@@ -175,7 +175,7 @@ func (k *Kind) renew(why source.RenewalCause, message string) {
 		k.heard.replace("")
 		return
 	}
-	log.Warn("what is held is not what the API has: " + message + "; reading all objects again")
+	log.Warn("the objects read differ from those of the API: " + message + "; reading all objects again")
 	k.heard.replace(message)
 }
 

@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// difference is what the API has and what is held of an object.
+// difference is an object as the API has it and as it is held.
 type difference struct{ there, held state }
 
-// older reports whether the API has an older state of the object than what is held: its database was restored from a copy, and
+// older reports whether the API has an older state of the object than the one held: its database was restored from a copy, and
 // has come further since than it was when the newer state was delivered.
 func (d difference) older() bool {
 	return d.there.uid == d.held.uid && later(d.held.version, d.there.version)
@@ -18,7 +18,7 @@ func (d difference) older() bool {
 // finds it done, or another one.
 type suspicion struct {
 	objects map[string]difference
-	missing int // objects that the API counted and are not held; negative for those that are held only
+	missing int // objects that the API counted but that are not held; negative for those that only are held
 	alike   int // readings in a row that counted the same, other than 0
 }
 
@@ -53,9 +53,9 @@ func (s *suspicion) again(objects map[string]difference, missing int) finding {
 		slices.Sort(stuck)
 		out.why = fmt.Sprintf("%s, and %d more", describe(stuck[0], objects[stuck[0]]), len(stuck)-1)
 	case s.alike >= countedAlike && missing > 0:
-		out.why = fmt.Sprintf("the API has %d objects more than are held", missing)
+		out.why = fmt.Sprintf("the API has %d more objects than netloom", missing)
 	case s.alike >= countedAlike:
-		out.why = fmt.Sprintf("the API has %d objects fewer than are held", -missing)
+		out.why = fmt.Sprintf("the API has %d fewer objects than netloom", -missing)
 	default:
 		out.settled = s.alike <= 1
 	}

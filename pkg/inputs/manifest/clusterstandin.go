@@ -10,14 +10,14 @@ import (
 )
 
 // clusterEffect is what the stand-in of a cluster-wide policy does.
-const clusterEffect = "until it is fixed it accepts nothing, and what it denies or passes and cannot be read is denied"
+const clusterEffect = "until it is fixed, it accepts nothing, and deny and pass rules that cannot be read deny"
 
 // clusterOutline reads what can be read of a faulty cluster-wide policy.
 type clusterOutline struct{ row *kind }
 
-// newClusterStandIn makes the stand-in of a faulty cluster-wide policy: its rules that deny or pass. A part that cannot be
-// read is left out, which the translator takes for the most that it may mean, as the types of the API ask: a rule without
-// peers for any traffic, a policy without a subject for every pod, one without a tier for the first.
+// newClusterStandIn makes the stand-in of a faulty cluster-wide policy: its deny and pass rules. A part that cannot be read is left out,
+// which the translator interprets as broadly as the types of the API require: a rule without peers matches any traffic, a policy without a
+// subject every pod, and one without a tier is in the first.
 func newClusterStandIn(row *kind, ref object.Ref, raw json.RawMessage, rejected string) *standIn {
 	o := clusterOutline{row: row}
 	spec := map[string]any{"ingress": denyAll(), "egress": denyAll()}

@@ -14,12 +14,12 @@ const (
 	draftQuiet = 500 * time.Millisecond
 	// draftLong is how long a file may keep changing before that is a problem.
 	draftLong = 10 * time.Second
-	// draftWhole is how long a file is, in bytes, that programs write in one piece: the least buffer in use.
+	// draftWhole is the size in bytes up to which programs write a file in one piece: the smallest common buffer.
 	draftWhole = 4096
 )
 
 // errDraft is the problem of a file that keeps changing.
-var errDraft = errors.New("the file keeps changing: what it declared stays in force until it is left alone for half a second")
+var errDraft = errors.New("the file keeps changing: what it declared before stays in force until it has not changed for half a second")
 
 // draft is a version of a file that declares less than the one in force, and may be half written.
 type draft struct {

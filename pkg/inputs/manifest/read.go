@@ -30,7 +30,7 @@ func Read(r io.Reader, limit int64) ([]byte, error) {
 	limit = cmp.Or(limit, DefaultMaxFile)
 	content, err := io.ReadAll(io.LimitReader(r, limit+1))
 	if err == nil && int64(len(content)) > limit {
-		return nil, fmt.Errorf("there are more bytes than the limit of %d", limit)
+		return nil, fmt.Errorf("larger than the limit of %d bytes", limit)
 	}
 	return content, err
 }

@@ -37,7 +37,7 @@ func TestALongFileIsAProblemAndIsNotRead(t *testing.T) {
 // TestNoMoreThanTheLimitIsRead reads a file whose size is not known before, and one that has a size and no bytes on the disk.
 func TestNoMoreThanTheLimitIsRead(t *testing.T) {
 	endless, err := ReadFile("/dev/zero", 1000)
-	require.EqualError(t, err, "there are more bytes than the limit of 1000")
+	require.EqualError(t, err, "larger than the limit of 1000 bytes")
 	require.Empty(t, endless)
 	sparse := filepath.Join(t.TempDir(), "a.yaml")
 	f, err := os.Create(sparse)

@@ -38,7 +38,7 @@ func decodeText(content []byte) ([]byte, error) {
 	}
 	text := string(utf16.Decode(units))
 	if bytes.IndexByte([]byte(text), 0) >= 0 || bytes.ContainsRune([]byte(text), utf8.RuneError) {
-		return nil, errors.New("the file begins as UTF-16 and is not")
+		return nil, errors.New("the file begins with a byte order mark of UTF-16, but is not UTF-16")
 	}
 	return []byte(text), nil
 }

@@ -79,7 +79,7 @@ func (t *tree) directory(path string, above []string) {
 			continue
 		}
 		if t.visited++; t.visited > maxVisited {
-			t.faults[t.root] = fmt.Errorf("the directory has more than %d entries, through all its links: name a smaller one", maxVisited)
+			t.faults[t.root] = fmt.Errorf("the directory has more than %d entries, including those behind links: use a smaller one", maxVisited)
 			return
 		}
 		t.entry(filepath.Join(path, e.Name()), e, above)
@@ -87,7 +87,7 @@ func (t *tree) directory(path string, above []string) {
 }
 
 // errChart is the fault of a directory whose files are templates.
-var errChart = errors.New("a Helm chart cannot be read as it is: render it, such as with helm template, and read the result")
+var errChart = errors.New("a Helm chart cannot be read directly: render it, for example with helm template, and read the result")
 
 // isChart reports whether a directory is a Helm chart.
 func isChart(entries []fs.DirEntry) bool {

@@ -25,7 +25,7 @@ func newAddressIndex(addresses []string) (*addressIndex, error) {
 		p, ok := parsePrefix(s)
 		switch {
 		case !ok:
-			return x, fmt.Errorf("%q is no address", s)
+			return x, fmt.Errorf("%q is not an address", s)
 		case p.IsSingleIP():
 			x.addrs[p.Addr()] = true
 		default:

@@ -13,11 +13,11 @@ import (
 	"github.com/netloom/netloom/pkg/serve/httpbody"
 )
 
-// Why a request cannot be answered, other than because it is invalid.
+// Reasons why a request cannot be answered, apart from being invalid.
 var (
 	errNotSynced = errors.New("the source has not synced: there is no snapshot yet; try again in a moment")
 	errMethod    = errors.New("only GET and HEAD: nothing can be changed here")
-	errNoPath    = errors.New("no such path; docs/ui.md lists those there are")
+	errNoPath    = errors.New("no such path; docs/ui.md lists the paths")
 	errStreams   = errors.New("too many event streams are open")
 )
 

@@ -59,7 +59,7 @@ func (h *Handler) events(w http.ResponseWriter, r *http.Request) {
 			return
 		case <-next:
 		case <-idle.C:
-			if _, err := fmt.Fprint(w, ": all is quiet\n\n"); err != nil || flush() != nil {
+			if _, err := fmt.Fprint(w, ": keepalive\n\n"); err != nil || flush() != nil {
 				return
 			}
 		}

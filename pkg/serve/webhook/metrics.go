@@ -31,7 +31,7 @@ func newMeters(certificate func() (*tls.Certificate, error)) *meters {
 	}
 	end := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "netloom_admission_certificate_end_seconds",
-		Help: "When the certificate that is served ends, in seconds since 1970; 0 without one.",
+		Help: "When the serving certificate expires, in seconds since 1970; 0 without one.",
 	}, func() float64 {
 		c, err := certificate()
 		if err != nil || c.Leaf == nil {

@@ -29,7 +29,7 @@ func (s *Server) review(e *endpoint) http.HandlerFunc {
 		t := s.turns.of(r)
 		if !t.take(r.Context()) {
 			s.metrics.count(e.path, "", "busy", start)
-			http.Error(w, "busy: too many reviews are under way", http.StatusServiceUnavailable)
+			http.Error(w, "busy: too many reviews are in progress", http.StatusServiceUnavailable)
 			return
 		}
 		defer t.leave()

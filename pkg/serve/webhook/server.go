@@ -125,7 +125,7 @@ func (s *Server) Degraded() []string {
 	var lines []string
 	if s.opts.Trouble != nil {
 		if err := s.opts.Trouble(); err != nil {
-			lines = append(lines, "degraded: the certificate cannot be looked after: "+err.Error())
+			lines = append(lines, "degraded: the certificate cannot be maintained: "+err.Error())
 		}
 	}
 	for _, f := range s.feeds {

@@ -319,9 +319,9 @@ const ruleText = `{apiVersion: batch.sdewan.akraino.org/v1alpha1, kind: Mwan3Rul
   labels: {sdewanPurpose: cnf1}}, spec: {policy: balance}}`
 
 func TestDependencies(t *testing.T) {
-	const hint = "; if it was made on the device by hand, say so in the annotation netloom.io/on-device"
+	const hint = "; if it was created on the device by hand, name it in the annotation netloom.io/on-device"
 	other := strings.Replace(ruleText, "policy: balance", "policy: other", 1)
-	missing := "spec.policy: there is no Mwan3Policy default/other" + hint
+	missing := "spec.policy: Mwan3Policy default/other does not exist" + hint
 	t.Run("deny", func(t *testing.T) {
 		fed(t, deny(), func(t *testing.T, r *rig) {
 			ask := func(user, before, after string) string {
@@ -380,7 +380,7 @@ func TestKindsThatCannotBeListedAreNotMissed(t *testing.T) {
 		refused.Store(false)
 		time.Sleep(5 * time.Minute)
 		synctest.Wait()
-		require.Contains(t, r.verdict(t, webhook.PathObject, other), "there is no Mwan3Policy default/other")
+		require.Contains(t, r.verdict(t, webhook.PathObject, other), "Mwan3Policy default/other does not exist")
 		_, text = get(t, r.Health(), "/readyz")
 		require.Equal(t, "ok\n", text, "it is forgotten once there is a watch")
 	})
@@ -416,7 +416,7 @@ func TestLabelAndWorkloads(t *testing.T) {
 		ask := func(before, after string) string {
 			return r.verdict(t, webhook.PathWorkload, request(t, "ann", "deployments", before, after))
 		}
-		require.Equal(t, `metadata.labels[sdewanPurpose]: Deployment default/cnf is the CNF "cnf1" of namespace default already; expected one workload`,
+		require.Equal(t, `metadata.labels[sdewanPurpose]: Deployment default/cnf is already the CNF "cnf1" of namespace default; expected one workload`,
 			ask("", text("second", "cnf1")))
 		require.Equal(t, "allowed", ask("", text("second", "cnf2")))
 		require.Equal(t, "allowed", ask("", text("cnf", "cnf1")))
@@ -431,7 +431,7 @@ func TestLabelAndWorkloads(t *testing.T) {
 func TestWarnings(t *testing.T) {
 	fed(t, deny(), func(t *testing.T, r *rig) {
 		const site = `{apiVersion: batch.sdewan.akraino.org/v1alpha1, kind: IpsecSite, metadata: {namespace: default, name: s}, spec: {pre_shared_key: hunter2}}`
-		require.Equal(t, "allowed | spec.pre_shared_key: stands in clear for everybody who may read the object; pre_shared_key_secret points at a Secret instead",
+		require.Equal(t, "allowed | spec.pre_shared_key: is in clear text for everyone who may read the object; pre_shared_key_secret refers to a Secret instead",
 			r.verdict(t, webhook.PathObject, request(t, "ann", "ipsecsites", "", site)))
 		require.NotContains(t, r.log.String(), "hunter2")
 

@@ -70,7 +70,7 @@ func (p *Plan) skipUnattached(id intent.LoadBalancerID, b *rendering) {
 		p.Skips = append(p.Skips, backends.Skip{Intent: string(id), Reason: fmt.Sprintf(format, args...)})
 	}
 	if nodes > 0 {
-		skip("it is served by node, and %d rows are for nodes without a switch or router of their own", nodes)
+		skip("its backends depend on the node, and %d rows are for nodes without a switch or router of their own", nodes)
 	}
 	if everywhere {
 		skip("network %q has no switch or router for it", b.network)

@@ -16,7 +16,7 @@ import (
 // maxAffinity is the longest Load_Balancer.options:affinity_timeout, in seconds (ovn-nb(5)).
 const maxAffinity = 65535
 
-// scope is what the rows of one load balancer differ by: their options and where they are put.
+// scope distinguishes the rows of one load balancer: by their options and by where they are attached.
 type scope uint8
 
 // The scopes: addresses that exist only within the network; addresses that can be reached from outside; addresses of
@@ -163,7 +163,7 @@ func (r *renderer) render(lb *intent.LoadBalancer) *rendering {
 		return w.rendering
 	}
 	if lb.Affinity > maxAffinity && !r.Settings.HashAffinity {
-		w.skip("session affinity of %d s is kept for %d s, the longest there is", lb.Affinity, maxAffinity)
+		w.skip("session affinity of %d s is limited to %d s, the maximum", lb.Affinity, maxAffinity)
 	}
 	var denying []*intent.Frontend
 	for i := range lb.Frontends {
@@ -198,7 +198,7 @@ func (w *writer) expressible(f *intent.Frontend) bool {
 	case intent.ICMP, intent.ICMPv6:
 		fallthrough
 	default:
-		w.skip("%s: protocol %s is not balanced", f, f.Protocol)
+		w.skip("%s: OVN does not load balance protocol %s", f, f.Protocol)
 		return false
 	}
 	if name, taken := w.foreign[vipOf(f)]; taken {
@@ -224,7 +224,7 @@ func (w *writer) frontend(f *intent.Frontend, p part) {
 		w.nodal = true
 		key.family = intent.FamilyOf(f.Addr)
 		if len(w.chassis()) == 0 {
-			w.skip("%s: it is served by node, and no node is known", f)
+			w.skip("%s: its backends depend on the node, and no node is known", f)
 		}
 		value := w.value(f, nil) // without any backends it is the same everywhere
 		if len(f.Backends) > 0 {
@@ -339,7 +339,7 @@ func (w *writer) options(key rowKey) map[string]string {
 		out["skip_snat"] = "true" // the backend has to see the client's address
 	}
 	if key.protocol == intent.UDP {
-		out["ct_flush"] = "true" // a client without connections would stay with a backend that is gone
+		out["ct_flush"] = "true" // otherwise a client without connections would stay with a deleted backend
 	}
 	if key.family != 0 {
 		out["template"], out["address-family"] = "true", "ipv"+nb.FamilyName(key.family)[1:]

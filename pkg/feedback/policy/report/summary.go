@@ -132,7 +132,7 @@ func enforcing(s *v1alpha1.PolicyStatusStatus, counted []*v1alpha1.PolicyTarget,
 			out.Status = metav1.ConditionUnknown
 		}
 	case s.ProblemCount > 0:
-		out.Reason, out.Message = ReasonProblem, "enforced without what could not be understood, which allows nothing"
+		out.Reason, out.Message = ReasonProblem, "enforced, except for parts that could not be understood, which allow nothing"
 	default:
 		out.Status, out.Reason = metav1.ConditionTrue, ReasonEnforced
 		out.Message = fmt.Sprintf("generation %d is enforced", s.EnforcedGeneration)

@@ -48,7 +48,7 @@ func (w *World) conditions(had []metav1.Condition, generation int64, s *standing
 	case len(s.plain) > 0:
 		accepted.Reason = ReasonPlainSecret
 		accepted.Message = strings.Join(s.plain, " and ") +
-			" can be read by everybody who may read the object; better refer to a Secret"
+			" can be read by everyone who may read the object; refer to a Secret instead"
 	}
 	ready := metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionFalse, Reason: s.reason, Message: s.message}
 	if s.state == v1alpha1.InSync {

@@ -120,7 +120,7 @@ func TestAnOverviewSaysWhoIsSilent(t *testing.T) {
 	all := []v1alpha1.CNFInformation{{Name: "a", Status: "[]"}, {Name: "b", Status: status.NotAvailable}}
 	s := status.Shown(&v1alpha1.CNFStatusStatus{}, 3, all, noon)
 	require.EqualValues(t, 3, s.AppliedGeneration)
-	require.Equal(t, "1 of 2 pods gave no report", s.Conditions[0].Message)
+	require.Equal(t, "1 of 2 pods returned no report", s.Conditions[0].Message)
 	s = status.Shown(s, 3, all, later)
 	require.Equal(t, noon, s.Conditions[0].LastTransitionTime)
 	require.Equal(t, &later, s.AppliedTime)

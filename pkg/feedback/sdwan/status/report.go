@@ -153,7 +153,7 @@ func Shown(
 	}
 	if silent > 0 {
 		ready.Status, ready.Reason = metav1.ConditionFalse, "NotAvailable"
-		ready.Message = strconv.Itoa(silent) + " of " + strconv.Itoa(len(information)) + " pods gave no report"
+		ready.Message = strconv.Itoa(silent) + " of " + strconv.Itoa(len(information)) + " pods returned no report"
 	}
 	if old := find(had.Conditions, ready.Type); old != nil && old.Status == ready.Status {
 		ready.LastTransitionTime = old.LastTransitionTime

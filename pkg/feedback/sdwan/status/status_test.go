@@ -399,7 +399,7 @@ func TestASecretInTheOpenIsWarnedAbout(t *testing.T) {
 	s, _ := v.Status.(*v1alpha1.SdewanStatus)
 	require.Equal(t, metav1.ConditionTrue, s.Conditions[0].Status)
 	require.Equal(t, status.ReasonPlainSecret, s.Conditions[0].Reason)
-	require.Contains(t, s.Conditions[0].Message, "pre_shared_key can be read by everybody")
+	require.Contains(t, s.Conditions[0].Message, "pre_shared_key can be read by everyone")
 	require.Equal(t, status.ReasonPlainSecret, v.Notes[0].Reason)
 	require.True(t, v.Notes[0].Warning)
 	require.NotContains(t, s.Conditions[0].Message, "hush")

@@ -203,7 +203,7 @@ func (w *World) pod(o Object, g *cnf, s *standing, base intent.DeviceIntentID, l
 			p.Message, why = "not written yet", ReasonWriting
 		}
 	case !leaving && len(s.intents) == 0:
-		p.Message, why = "nothing of the object is known yet", ReasonWriting
+		p.Message, why = "the state of the object is not known yet", ReasonWriting
 	default:
 		p.State, p.Message = v1alpha1.InSync, g.remark(s.intents)
 	}

@@ -26,7 +26,7 @@ import (
 // maxClusters is how many clusters can join a set. Each costs two watches, and memory for its pods.
 const maxClusters = 255
 
-// Registry has clusters join a set of clusters and leave it. Make it with FromDirectory or FromAPI.
+// Registry makes clusters join a set of clusters and leave it. Create it with FromDirectory or FromAPI.
 type Registry struct {
 	place string // where the objects are, for problems
 	own   string
@@ -46,15 +46,15 @@ type reader interface {
 	State() registry.State
 }
 
-// FromDirectory makes a registry of the clusters that the files of a directory describe, except the own one, so that all clusters
-// can have the same directory. It reads nothing before Run.
+// FromDirectory makes a registry of the clusters that the files of a directory describe, except the own cluster, so that all clusters can
+// have the same directory. It reads nothing before Run.
 func FromDirectory(dir, own string, set *clusters.Set, log logrus.FieldLogger) *Registry {
 	r := newRegistry("the directory "+dir, own, set, log)
 	r.from = registry.NewDirectory(dir, members{r}, set.Ring, log)
 	return r
 }
 
-// FromAPI makes a registry of the clusters that the objects of a host cluster describe, except the own one, so that all clusters can
+// FromAPI makes a registry of the clusters that the objects of a host cluster describe, except the own cluster, so that all clusters can
 // have the same host cluster. It reads nothing before Run, and writes nothing: the status belongs to the gateway.
 func FromAPI(host dynamic.Interface, own string, set *clusters.Set, log logrus.FieldLogger) (*Registry, error) {
 	r := newRegistry("the API of the host cluster", own, set, log)
@@ -93,9 +93,9 @@ func (r *Registry) Problems() []object.Problem {
 	problem := func(message string) {
 		out = append(out, object.Problem{Place: object.Place{Path: "UpstreamClusters in " + r.place}, Message: message})
 	}
-	effect := "; no cluster joins or leaves meanwhile"
+	effect := "; no cluster joins or leaves in the meantime"
 	if !state.Synced {
-		effect = "; it is not known which other clusters there are"
+		effect = "; the list of other clusters is not known"
 		if len(state.Faults) == 0 {
 			problem("not read yet" + effect)
 		}
@@ -144,7 +144,7 @@ func (m members) put(object *v1alpha1.UpstreamCluster) error {
 		return errors.New("the name has to be a label value, of at most 63 characters")
 	}
 	if len(m.clusters) >= maxClusters {
-		return fmt.Errorf("there are %d other clusters already, which is the limit", maxClusters)
+		return fmt.Errorf("there are already %d other clusters, which is the limit", maxClusters)
 	}
 	log := m.log.WithField("cluster", object.Name)
 	c := upstream.New(context.Background(), object.Name, upstream.Options{Log: log})

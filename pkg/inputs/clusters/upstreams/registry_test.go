@@ -196,9 +196,9 @@ func TestADirectoryThatCannotBeReadIsWaitedFor(t *testing.T) {
 	set.Follow(upstreams.FromDirectory(filepath.Join(t.TempDir(), "none"), "a", set, pipelinetest.Log(t)))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	require.ErrorContains(t, set.Read(ctx), "it is not known which other clusters there are")
+	require.ErrorContains(t, set.Read(ctx), "the list of other clusters is not known")
 	require.False(t, set.Ready())
-	require.Equal(t, []string{"degraded: it is not known which other clusters there are: their pods match no policy"}, set.Degraded())
+	require.Equal(t, []string{"degraded: the list of other clusters has not been read: their pods match no policy"}, set.Degraded())
 }
 
 // host is a fake API with UpstreamClusters.
@@ -245,7 +245,7 @@ func TestClustersJoinAndLeaveWithTheirObjects(t *testing.T) {
 	r.start()
 	r.await("the fault is reported", func() bool { return strings.Contains(fmt.Sprint(r.set.Problems()), "the host cluster is away") })
 	require.False(t, r.set.Ready())
-	require.Contains(t, r.set.Degraded()[0], "it is not known which other clusters there are")
+	require.Contains(t, r.set.Degraded()[0], "the list of other clusters has not been read")
 
 	h.down.Store(false)
 	r.await("b joins", func() bool { return r.of.PeerPods("b") == 1 })

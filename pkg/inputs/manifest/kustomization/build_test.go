@@ -83,5 +83,5 @@ func TestKustomizationsAreBounded(t *testing.T) {
 	_, err = kustomization.Build(files(t, map[string]string{"kustomization.yaml": "resources: [../" + "x]\n"}))
 	require.ErrorContains(t, err, "build the kustomization")
 	_, err = kustomization.Build(t.TempDir())
-	require.ErrorContains(t, err, "there is no kustomization.yaml")
+	require.ErrorContains(t, err, "no kustomization.yaml found")
 }

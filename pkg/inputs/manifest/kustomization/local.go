@@ -109,7 +109,7 @@ func read(dir string) (f file, path string, err error) {
 		}
 		return f, path, nil
 	}
-	return f, dir, fmt.Errorf("%s: there is no kustomization.yaml", dir)
+	return f, dir, fmt.Errorf("%s: no kustomization.yaml found", dir)
 }
 
 func limited(path string) ([]byte, error) {
@@ -185,8 +185,8 @@ func checkPlugin(path, dir, name string) error {
 // isInline reports whether a text is YAML in place of a path.
 func isInline(text string) bool { return strings.Contains(text, "\n") || strings.Contains(text, ": ") }
 
-// remote matches what the library reads over the network: URLs, addresses in the style of scp, and names at a well-known host. A local path with
-// an @ is taken for one, too.
+// remote matches what the library reads over the network: URLs, addresses in the style of scp, and names at a well-known host. A local path
+// that contains an @ counts as one, too.
 var remote = regexp.MustCompile(`(?i)://|@|^(git::|gh:|(www\.)?github\.com\b)`)
 
 func isRemote(name string) bool { return remote.MatchString(name) }

@@ -133,7 +133,7 @@ func (n *notes) outOfSync(target, why string) {
 func (n *notes) Drift(target string, ops int) {
 	n.feed.Add(web.Event{
 		At: time.Now(), Kind: web.TargetChanged, Target: target,
-		Text: fmt.Sprintf("%s was changed by someone else: %s to put it right", target, countOf(ops, "operation")),
+		Text: fmt.Sprintf("%s was changed by someone else: %s to repair it", target, countOf(ops, "operation")),
 	})
 }
 

@@ -58,7 +58,7 @@ func (f *Files) load() error {
 		f.failed = ""
 	case err.Error() != f.failed:
 		f.failed = err.Error()
-		f.log.WithError(err).Warn("the certificate to serve with cannot be read; one that was read before is served on")
+		f.log.WithError(err).Warn("the serving certificate cannot be read; the previous one, if any, stays in use")
 	}
 	return err
 }

@@ -101,7 +101,7 @@ func (m *Managed) Run(ctx context.Context) error {
 			pause = min(2*pause, m.opts.Interval)
 			if err.Error() != failed {
 				failed = err.Error()
-				m.log.WithError(err).Warn("the webhook's certificate could not be looked after")
+				m.log.WithError(err).Warn("cannot maintain the webhook's certificate")
 			}
 		default:
 			m.failed.Store(nil)

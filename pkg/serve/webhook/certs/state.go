@@ -49,7 +49,7 @@ func (s *state) data() map[string][]byte {
 func (o *Options) step(s *state, now time.Time, trusted bool) (done string, err error) {
 	if ended := len(unexpired(s.authorities, now)) < len(s.authorities); ended {
 		s.authorities = unexpired(s.authorities, now)
-		done = "forgot an authority that has ended"
+		done = "removed an expired authority"
 	}
 	nextGood := !s.nextFrom.IsZero() && s.next.check(s.authorities, o.Names, now) == nil
 	good, fault := true, ""

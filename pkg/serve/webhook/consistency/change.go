@@ -11,7 +11,7 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 )
 
-// Change is a change to an object that is about to be made. Old is nil if it is created, New if it is deleted.
+// Change is a change that is about to be made to an object. Old is nil if it is created, New if it is deleted.
 type Change struct {
 	Kind     string
 	Old, New metav1.Object
@@ -24,14 +24,13 @@ func (x *Index) Check(c Change) []Finding {
 	}
 	found := CheckPurpose(c)
 	for _, f := range plainSecrets(c.New) {
-		text := fmt.Sprintf("%s: stands in clear for everybody who may read the object; %s points at a Secret instead", f[0], f[1])
+		text := fmt.Sprintf("%s: is in clear text for everyone who may read the object; %s refers to a Secret instead", f[0], f[1])
 		found = append(found, Finding{Check: PlainSecrets, Text: text, Old: c.Old != nil && slices.Contains(plainSecrets(c.Old), f)})
 	}
 	return append(found, x.checkReferences(c)...)
 }
 
-// CheckPurpose finds a label sdewanPurpose that changes or goes. A label that is added affects nothing: an object without
-// it is for no CNF.
+// CheckPurpose finds a label sdewanPurpose that is changed or removed. Adding it affects nothing: an object without it applies to no CNF.
 func CheckPurpose(c Change) []Finding {
 	if c.Old == nil || c.New == nil {
 		return nil
@@ -65,7 +64,7 @@ func (x *Index) CheckWorkload(c Change) []Finding {
 	slices.SortFunc(others, object.Ref.Compare)
 	return append(found, Finding{
 		Check: DuplicateCNF,
-		Text: fmt.Sprintf("metadata.labels[%s]: %s is the CNF %q of namespace %s already; expected one workload",
+		Text: fmt.Sprintf("metadata.labels[%s]: %s is already the CNF %q of namespace %s; expected one workload",
 			v1alpha1.LabelPurpose, some(others), purpose, key.Namespace),
 		Old: c.Old != nil && c.Old.GetLabels()[v1alpha1.LabelPurpose] == purpose,
 	})
@@ -75,7 +74,7 @@ func (x *Index) CheckWorkload(c Change) []Finding {
 func (x *Index) checkDeletion(key object.Ref, old metav1.Object) []Finding {
 	purpose := old.GetLabels()[v1alpha1.LabelPurpose]
 	if purpose == "" {
-		return nil // it is for no CNF
+		return nil // it applies to no CNF
 	}
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -110,7 +109,7 @@ func (x *Index) checkReferences(c Change) []Finding {
 		}
 		found = append(found, Finding{
 			Check: Dependencies,
-			Text:  fmt.Sprintf("%s: %s; if it was made on the device by hand, say so in the annotation %s", r.Field, missing, OnDevice),
+			Text:  fmt.Sprintf("%s: %s; if it was created on the device by hand, name it in the annotation %s", r.Field, missing, OnDevice),
 			Old:   slices.ContainsFunc(before, func(b v1alpha1.ObjectReference) bool { return b.Kind == r.Kind && b.Name == r.Name }),
 		})
 	}
@@ -121,11 +120,11 @@ func (x *Index) checkReferences(c Change) []Finding {
 func (x *Index) missing(target object.Ref, purpose string) string {
 	switch e := x.objects[target]; {
 	case e == nil:
-		return "there is no " + target.String()
+		return target.String() + " does not exist"
 	case e.purpose == "":
-		return fmt.Sprintf("%s is for no CNF; it has no label %s", target, v1alpha1.LabelPurpose)
+		return fmt.Sprintf("%s applies to no CNF: it has no label %s", target, v1alpha1.LabelPurpose)
 	case e.purpose != purpose:
-		return fmt.Sprintf("%s is for the CNF %q and not for %q", target, e.purpose, purpose)
+		return fmt.Sprintf("%s is for the CNF %q, not for %q", target, e.purpose, purpose)
 	case e.going:
 		return target.String() + " is being deleted"
 	}

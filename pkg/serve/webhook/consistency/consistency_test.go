@@ -63,7 +63,7 @@ func texts(found []consistency.Finding) []string {
 }
 
 func TestCheck(t *testing.T) {
-	const hint = "; if it was made on the device by hand, say so in the annotation netloom.io/on-device"
+	const hint = "; if it was created on the device by hand, name it in the annotation netloom.io/on-device"
 	zone := func(m metav1.ObjectMeta) *v1alpha1.FirewallZone { return &v1alpha1.FirewallZone{ObjectMeta: m} }
 	forward := func(m metav1.ObjectMeta, src, dest v1alpha1.Zone) *v1alpha1.FirewallForwarding {
 		return &v1alpha1.FirewallForwarding{ObjectMeta: m, Spec: v1alpha1.FirewallForwardingSpec{Src: src, Dest: dest}}
@@ -82,7 +82,7 @@ func TestCheck(t *testing.T) {
 		{
 			name:   "a rule whose policy is not there",
 			change: consistency.Change{Kind: "Mwan3Rule", New: rule(meta("r", "cnf1"), "balance")},
-			want:   []string{"dependencies spec.policy: there is no Mwan3Policy shop/balance" + hint},
+			want:   []string{"dependencies spec.policy: Mwan3Policy shop/balance does not exist" + hint},
 		},
 		{
 			name:   "a rule for no CNF",
@@ -92,13 +92,13 @@ func TestCheck(t *testing.T) {
 			name:   "a policy of another CNF",
 			there:  map[string][]metav1.Object{"Mwan3Policy": {policy(meta("balance", "cnf2"))}},
 			change: consistency.Change{Kind: "Mwan3Rule", New: rule(meta("r", "cnf1"), "balance")},
-			want:   []string{`dependencies spec.policy: Mwan3Policy shop/balance is for the CNF "cnf2" and not for "cnf1"` + hint},
+			want:   []string{`dependencies spec.policy: Mwan3Policy shop/balance is for the CNF "cnf2", not for "cnf1"` + hint},
 		},
 		{
 			name:   "a policy for no CNF",
 			there:  map[string][]metav1.Object{"Mwan3Policy": {policy(meta("balance", ""))}},
 			change: consistency.Change{Kind: "Mwan3Rule", New: rule(meta("r", "cnf1"), "balance")},
-			want:   []string{"dependencies spec.policy: Mwan3Policy shop/balance is for no CNF; it has no label sdewanPurpose" + hint},
+			want:   []string{"dependencies spec.policy: Mwan3Policy shop/balance applies to no CNF: it has no label sdewanPurpose" + hint},
 		},
 		{
 			name:   "a policy that is going",
@@ -117,21 +117,21 @@ func TestCheck(t *testing.T) {
 		{
 			name:   "something else made by hand",
 			change: consistency.Change{Kind: "Mwan3Rule", New: rule(byHand(meta("r", "cnf1"), "balanc"), "balance")},
-			want:   []string{"dependencies spec.policy: there is no Mwan3Policy shop/balance" + hint},
+			want:   []string{"dependencies spec.policy: Mwan3Policy shop/balance does not exist" + hint},
 		},
 		{
 			name: "an update that leaves what was missing",
 			change: consistency.Change{
 				Kind: "Mwan3Rule", Old: rule(meta("r", "cnf1"), "balance"), New: rule(meta("r", "cnf1"), "balance"),
 			},
-			want: []string{"dependencies spec.policy: there is no Mwan3Policy shop/balance" + hint + " (as before)"},
+			want: []string{"dependencies spec.policy: Mwan3Policy shop/balance does not exist" + hint + " (as before)"},
 		},
 		{
 			name: "an update to what is missing",
 			change: consistency.Change{
 				Kind: "Mwan3Rule", Old: rule(meta("r", "cnf1"), "before"), New: rule(meta("r", "cnf1"), "balance"),
 			},
-			want: []string{"dependencies spec.policy: there is no Mwan3Policy shop/balance" + hint},
+			want: []string{"dependencies spec.policy: Mwan3Policy shop/balance does not exist" + hint},
 		},
 		{
 			name: "an update of what is going, such as a finalizer that is done",
@@ -143,7 +143,7 @@ func TestCheck(t *testing.T) {
 			name:   "both zones of a forwarding",
 			there:  map[string][]metav1.Object{"FirewallZone": {zone(meta("lan", "cnf1"))}},
 			change: consistency.Change{Kind: "FirewallForwarding", New: forward(meta("f", "cnf1"), "lan", "wan")},
-			want:   []string{"dependencies spec.dest: there is no FirewallZone shop/wan" + hint},
+			want:   []string{"dependencies spec.dest: FirewallZone shop/wan does not exist" + hint},
 		},
 		{
 			name:  "a zone that is still used",
@@ -174,8 +174,8 @@ func TestCheck(t *testing.T) {
 			change: consistency.Change{Kind: "IpsecSite", New: site(meta("s", "cnf1"),
 				v1alpha1.IpsecPeer{CryptoProposal: []v1alpha1.Reference{"p1", "p2"}}, "p3", "p1")},
 			want: []string{
-				"dependencies spec.crypto_proposal[1]: there is no IpsecProposal shop/p2" + hint,
-				"dependencies spec.connections[0].crypto_proposal[0]: there is no IpsecProposal shop/p3" + hint,
+				"dependencies spec.crypto_proposal[1]: IpsecProposal shop/p2 does not exist" + hint,
+				"dependencies spec.connections[0].crypto_proposal[0]: IpsecProposal shop/p3 does not exist" + hint,
 			},
 		},
 		{
@@ -183,8 +183,8 @@ func TestCheck(t *testing.T) {
 			change: consistency.Change{Kind: "IpsecSite", New: site(meta("s", ""),
 				v1alpha1.IpsecPeer{PreSharedKey: "hunter2", LocalPrivateCert: "hunter3"})},
 			want: []string{
-				"plain-secrets spec.pre_shared_key: stands in clear for everybody who may read the object; pre_shared_key_secret points at a Secret instead",
-				"plain-secrets spec.local_private_cert: stands in clear for everybody who may read the object; local_private_cert_secret points at a Secret instead",
+				"plain-secrets spec.pre_shared_key: is in clear text for everyone who may read the object; pre_shared_key_secret refers to a Secret instead",
+				"plain-secrets spec.local_private_cert: is in clear text for everyone who may read the object; local_private_cert_secret refers to a Secret instead",
 			},
 		},
 		{
@@ -243,7 +243,7 @@ func TestOneWorkloadForAPurpose(t *testing.T) {
 	require.Equal(t, none, create("Deployment", meta("a", "cnf1")))
 	x.PutWorkload("Deployment", deployment(meta("a", "cnf1")))
 	require.Equal(t, none, create("Deployment", meta("a", "cnf1")), "itself")
-	require.Equal(t, []string{`duplicate-cnf metadata.labels[sdewanPurpose]: Deployment shop/a is the CNF "cnf1" of namespace shop already; expected one workload`},
+	require.Equal(t, []string{`duplicate-cnf metadata.labels[sdewanPurpose]: Deployment shop/a is already the CNF "cnf1" of namespace shop; expected one workload`},
 		create("StatefulSet", meta("a", "cnf1")), "a name of another kind")
 	require.Len(t, create("Deployment", meta("b", "cnf1")), 1)
 	require.Equal(t, none, create("Deployment", meta("b", "cnf2")))
