@@ -12,12 +12,11 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 )
 
-// Coverer is a backend that looks up what endpoints have in its target, such as their logical ports. A policy has no
-// effect on an endpoint without one, whatever is written.
+// Coverer is a backend that looks up the counterparts of endpoints in its target, such as their logical ports. A policy has no effect on an
+// endpoint without one, whatever is written.
 type Coverer interface {
 	// Coverage reports which of the selected endpoints the target knows, as of the last plan, applied or not. It
-	// returns false before the first plan. Anyone may call it at any time; it costs the same whatever the number of
-	// endpoints.
+	// returns false before the first plan. Any goroutine may call it at any time; its cost does not depend on the number of endpoints.
 	Coverage() (Coverage, bool)
 }
 
@@ -36,7 +35,7 @@ type Reader interface {
 	InForce() (Coverage, bool)
 }
 
-// InForceOf returns the coverage of a backend without what it has not written yet, as far as it can tell.
+// InForceOf returns the coverage of a backend without endpoints whose rows it has not written yet, as far as it can tell.
 func InForceOf(b Backend) (Coverage, bool) {
 	if r, ok := b.(Reader); ok {
 		return r.InForce()
@@ -218,7 +217,7 @@ type Report struct {
 	Faults  []string `json:"faults,omitempty"` // what is wrong, in words
 }
 
-// Write prints what is wrong, a line each; nothing if nothing is. A nil Report is no coverage.
+// Write prints one line for each fault, and nothing if there is none. A nil Report has no coverage.
 func (r *Report) Write(w io.Writer) error {
 	if r == nil {
 		return nil

@@ -10,12 +10,12 @@ import (
 
 // RowTracer is a backend whose target records the source objects of what it holds, such as the rows of a database.
 type RowTracer interface {
-	// Trails finds what netloom wrote under a name, an ID or the first characters of an ID, for any owner of netloom's. It
+	// Trails finds rows that netloom wrote, by a name, an ID or the first characters of an ID, for any owner. It
 	// queries the target. The error is ErrNoRow if there is nothing, and ErrUnreachable while there is no connection.
 	Trails(ctx context.Context, what string) ([]Trail, error)
 }
 
-// ErrNoRow is in the error of RowTracer.Trails if netloom has written nothing of that name or ID.
+// ErrNoRow is wrapped in the error of RowTracer.Trails if netloom has written no row with that name or ID.
 var ErrNoRow = errors.New("no row of netloom's")
 
 // Trail leads from a row of a target back to the source objects.
@@ -50,12 +50,12 @@ type Row struct {
 
 // RowCounter is a backend that can count the rows of a policy.
 type RowCounter interface {
-	// CountRows counts the rows that the policies of an origin become in the target as it is, without those that all policies
-	// share. It does not query the target, and any goroutine may call it.
+	// CountRows counts the rows of the policies of an origin in the target as it is, without those that all policies share. It does not
+	// query the target, and any goroutine may call it.
 	CountRows(want *intent.Snapshot, of intent.Origin) int
 }
 
-// PortFinder is a backend that writes for ports that something else creates in its target.
+// PortFinder is a backend that depends on ports that something else creates in its target.
 type PortFinder interface {
 	// HasPort reports whether a port of that name has been seen. Any goroutine may call it.
 	HasPort(name string) bool
@@ -63,7 +63,7 @@ type PortFinder interface {
 
 // Explainer explains what policies become in a target, without querying one.
 type Explainer interface {
-	// Terms returns what people call the target and one of its rows that policies become: OVN and ACL.
+	// Terms returns the common names of the target and of a row of a policy, such as OVN and ACL.
 	Terms() (target, row string)
 	// PolicyRows lists the rows that the policies of an origin become, by rule, without those that all policies share.
 	PolicyRows(want *intent.Snapshot, of intent.Origin) []PolicyRow

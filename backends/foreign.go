@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Watcher is a backend that notices at once when someone else changes what it owns. Its Waker wakes the loop then. Like those
+// Watcher is a backend that notices at once when someone else changes what it owns. Its Waker then wakes the loop. Like those
 // of Backend, its methods are called by one goroutine at a time.
 type Watcher interface {
 	// ChangedByOthers reports whether someone else may have changed, inserted or deleted what the backend owns since the last
@@ -18,7 +18,7 @@ type Watcher interface {
 	// Repair plans to undo what Foreign returns, and nothing else: the target gets what the last applied plan gave it. The plan
 	// has Resync if that is only possible from read-back.
 	Repair(ctx context.Context) (*Plan, error)
-	// Writers describes who is connected to the target, as far as the target tells; "" if it does not.
+	// Writers describes who is connected to the target, as far as it reports this; "" if it does not.
 	Writers(ctx context.Context) string
 }
 
@@ -27,12 +27,11 @@ type Foreign struct {
 	// Objects are what was changed, sorted by kind and name, or the first MaxForeign of them. All is how many there are.
 	Objects []ForeignObject
 	All     int
-	// Unknown means that more may have been changed than Objects has: everything has to be read back.
+	// Unknown means that more may have been changed than Objects lists: everything has to be read back.
 	Unknown bool
-	// Concerns reports whether the policies of an origin (intent.Origin.String) may not be enforced as they should be; nil is
-	// all of them.
+	// Concerns reports whether the policies of an origin (intent.Origin.String) may not be enforced correctly; nil means all of them.
 	Concerns func(origin string) bool
-	// Opened lists the endpoints that are not protected meanwhile, if that is known; nil is none. Like the methods of the backend it is
+	// Opened lists the endpoints that are not protected in the meantime, if known; nil is none. Like the methods of the backend it is
 	// called by the goroutine that has the Foreign from it, and before the next plan.
 	Opened func() Gaps
 }
@@ -42,7 +41,7 @@ const MaxForeign = 16
 
 // ForeignObject is a native object that others changed.
 type ForeignObject struct {
-	Kind, Name string   // the target's own words, such as a table and the name of a row
+	Kind, Name string   // in the target's own terms, such as a table and the name of a row
 	For        string   // what it is for, such as the object it was made from; "" if that is not known
 	Fields     []string // those that were changed, sorted; none if it was created or deleted
 }
@@ -70,7 +69,7 @@ func (f *Foreign) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// Affects reports whether the policies of an origin may not be enforced as they should be.
+// Affects reports whether the policies of an origin may not be enforced correctly.
 func (f *Foreign) Affects(origin string) bool {
 	return f != nil && (f.Unknown || f.Concerns == nil || f.Concerns(origin))
 }

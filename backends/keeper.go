@@ -10,6 +10,6 @@ type Keeper interface {
 	Keep(objects []object.Ref)
 }
 
-// KindPort is the kind of an object that is not in a cluster, but isolated by a target: a logical port. That it is no
-// longer isolated is a loss of its own, since a policy that only isolates has no rows with its name.
+// KindPort is the kind of an object that is not in a cluster, but isolated by a target: a logical port. A port that is no longer isolated
+// is a loss in itself, because a policy that only isolates has no rows with its name.
 const KindPort = "Port"

@@ -73,7 +73,7 @@ func (s *state) slot(k object.Key) (uint32, bool) {
 	return 0, false
 }
 
-// set finds a set, nil if there is none.
+// set returns a set, nil if there is none.
 func (s *state) set(id SetID) *setState {
 	for _, e := range s.setIndex.find(hashOf(s.seed, id)) {
 		if set := s.sets.get(slotOf(e)); set.id == id {

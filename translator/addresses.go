@@ -19,8 +19,8 @@ type podEntry struct {
 }
 
 // podTable holds which pods have which address. An address belongs to one pod at a time: a pod that is not terminating
-// takes precedence over one that is. If several remain, it belongs to none, since it is unknown whose packets they are.
-// Such an address counts for none of them as a peer, and for each of them as a subject.
+// takes precedence over one that is. If several remain, it belongs to none of them, because packets from it cannot be attributed to one
+// pod. Such an address counts for none of them as a peer, and for each of them as a subject.
 type podTable struct {
 	byKey  map[object.Key]*podEntry
 	byAddr map[netip.Addr]addrPods
@@ -30,7 +30,7 @@ func newPodTable() podTable {
 	return podTable{byKey: map[object.Key]*podEntry{}, byAddr: map[netip.Addr]addrPods{}}
 }
 
-// addrPods are the pods that have one address, in no order.
+// addrPods are the pods that have the same address, in no particular order.
 type addrPods struct{ running, leaving []*podEntry }
 
 // like returns the list that e belongs to.

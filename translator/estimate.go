@@ -8,8 +8,8 @@ import (
 	"github.com/netloom/netloom/translator/budget"
 )
 
-// Estimate is about how many bytes it takes to put an object into force, as budget.Account.Cost counts them, from its size alone. It
-// is quick, and 0 for what is not translated.
+// Estimate is about how many bytes it takes to put an object into force, as budget.Account.Cost counts them, from its size alone. It is
+// quick, and returns 0 for objects that are not translated.
 func (t *Translator) Estimate(o any) int64 {
 	switch o := o.(type) {
 	case *networkingv1.NetworkPolicy:

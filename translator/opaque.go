@@ -12,11 +12,11 @@ import (
 	"github.com/netloom/netloom/translator/field"
 )
 
-// plainLabels is up to how many labels and named ports a pod takes nothing of the budget of its namespace.
+// plainLabels is the number of labels and named ports up to which a pod does not count against the budget of its namespace.
 const plainLabels = 64
 
-// opaquePods are the pods with so many labels and named ports that they count, and those of them whose labels are beyond a budget:
-// these are opaque, selected by no policy, peers of none, and isolated.
+// opaquePods are the pods with so many labels and named ports that they count, and those of them whose labels exceed a budget. The latter
+// are opaque: isolated, selected by no policy and a peer in none.
 type opaquePods struct {
 	most   int // labels and named ports of one pod
 	ledger *budget.Ledger
@@ -42,7 +42,7 @@ func newOpaquePods(limits budget.Limits, shares budget.Shares) *opaquePods {
 // len counts what is kept for pods.
 func (o *opaquePods) len() int { return len(o.large) + len(o.redo) + len(o.opaque) + o.ledger.Len() }
 
-// limit makes an endpoint opaque whose labels and named ports are beyond a budget.
+// limit makes an endpoint opaque if its labels and named ports exceed a budget.
 func (t *Translator) limit(key object.Key, pod *corev1.Pod, e *labelcache.Endpoint, faults *field.Faults) {
 	ref, size := t.podRef(key), len(e.Labels)+len(e.Ports)
 	if size <= plainLabels {
@@ -63,7 +63,7 @@ func (t *Translator) limit(key object.Key, pod *corev1.Pod, e *labelcache.Endpoi
 	}
 	faults.Add("metadata.labels", "%s; no policy selects it, and it is isolated in both directions", because)
 	e.Labels, e.Ports, e.Opaque = nil, nil, true
-	t.setOpaque(ref, key.Cluster == t.source.Cluster) // those of other clusters are no subjects
+	t.setOpaque(ref, key.Cluster == t.source.Cluster) // those of other clusters are never subjects
 }
 
 func (t *Translator) standing(ref object.Ref, pod *corev1.Pod, size int) budget.Standing {

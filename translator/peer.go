@@ -9,7 +9,7 @@ import (
 	"github.com/netloom/netloom/translator/field"
 )
 
-// peerObjects are what is known of another cluster: the names of its namespaces and the keys of its pods.
+// peerObjects holds what is known of another cluster: the names of its namespaces and the keys of its pods.
 type peerObjects struct {
 	namespaces map[string]bool
 	pods       map[object.Key]bool

@@ -47,8 +47,8 @@ func (t *Translator) podRef(key object.Key) object.Ref {
 }
 
 // endpointOfPod returns the pod as the label cache knows it. It returns false for a pod that is never a subject or peer:
-// on the host's network, or finished (its address may already belong to another). A pod without an address yet is not a
-// peer, but it is a subject: what isolates it is in place before it sends anything.
+// on the host's network, or finished (its address may already belong to another). A pod without an address is not a peer yet, but it is a
+// subject: its isolation is in place before it sends anything.
 func endpointOfPod(key object.Key, pod *corev1.Pod, faults *field.Faults) (labelcache.Endpoint, bool) {
 	if pod.Spec.HostNetwork || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
 		return labelcache.Endpoint{}, false

@@ -23,7 +23,7 @@ func (t *Translator) Snapshot() *intent.Snapshot {
 			break
 		}
 	}
-	// What was replaced is released last: a set that is used again never leaves the cache.
+	// Replaced sets are released last: a set that is used again never leaves the cache.
 	t.sets.Release()
 	changes = append(changes, t.sets.Commit()...)
 
@@ -55,7 +55,7 @@ func (t *Translator) currentFamilies() intent.Families {
 	return f
 }
 
-// missNode reports an own node that does not exist: then no pod is a subject, which is hardly intended.
+// missNode reports an own node that does not exist: then no pod is a subject, which is probably not intended.
 func (t *Translator) missNode() {
 	if t.node == "" {
 		return

@@ -38,8 +38,8 @@ type Options struct {
 	// OnTag is called for every label of pods and namespaces that is newly used or no longer used, unless it is nil.
 	OnTag func(tag labelcache.Tag, inUse bool)
 	SDWAN sdwan.Options // what is done on CNFs
-	// Firewalls has EgressFirewalls of ovn-kubernetes translated, for questions about what they deny. No target of netloom enforces them:
-	// a snapshot with them must not be written.
+	// Firewalls enables the translation of EgressFirewalls of ovn-kubernetes, for questions about what they deny. No target of netloom
+	// enforces them: a snapshot with them must not be written.
 	Firewalls bool
 	// PartsOnly says that every target renders the parts of a rule (intent.Rule.Parts), if it has any, instead of its whole list of
 	// peers. The set of such a list is then a composite set, which changes do not list (intent.Set.UnionOf).
@@ -47,8 +47,8 @@ type Options struct {
 	// Budget is what one NetworkPolicy or Service may cost. One that costs more fails closed: a policy isolates what it
 	// selects and allows nothing, a Service has no backends. The zero value is budget.Default.
 	Budget budget.Limits
-	// Shares is what the NetworkPolicies, Services or pods of one namespace may cost together, and those of all. The newest ones beyond
-	// it fail closed likewise: of a pod, no labels are known, and it is isolated. Zeros are those of budget.SharesOf without a memory limit.
+	// Shares is what the NetworkPolicies, Services or pods of one namespace may cost together, and those of all. The newest ones beyond it
+	// fail closed as well: a pod counts as having no labels, and is isolated. Zeros are those of budget.SharesOf without a memory limit.
 	Shares budget.All
 }
 
@@ -186,7 +186,7 @@ func (t *Translator) Policy(ref object.Ref) (metav1.Object, bool) { return t.pol
 // by DNS.
 func (t *Translator) SetUnknown(areas intent.Areas) { t.sdwan.SetUnknown(areas) }
 
-// Hosts lists the DNS names that objects name and the API does not know, sorted, as of the last Snapshot. As long as a
+// Hosts lists the DNS names in objects that are not Services of the API, sorted, as of the last Snapshot. As long as a
 // name has not been set with SetHost, what depends on it is a Problem: a rule of a cluster-wide policy accepts nothing for it,
 // and in the snapshot it is Unknown for CNFs, which keep what they may have of it.
 func (t *Translator) Hosts() []string { return t.hosts.Names() }

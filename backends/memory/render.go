@@ -32,8 +32,8 @@ func renderSet(set *intent.Set) []Row {
 	}}}
 }
 
-// renderPolicy renders a policy as rows for its rules, and one for its denials if they are logged. What has no row is not allowed;
-// the skips list what the policy asked for beyond that.
+// renderPolicy renders a policy as rows for its rules, and one for its denials if they are logged. Traffic without a row is not allowed;
+// the skips list what the policy requested beyond that.
 func renderPolicy(p *intent.Policy) ([]Row, []backends.Skip) {
 	if p == nil {
 		return nil, nil

@@ -14,13 +14,13 @@ import (
 // of that object. Either way the other objects are written. After the first abort, nothing of that service is deleted or loaded:
 // what was written may allow or deny what neither the old nor the new policies do.
 
-// mostAborted is after how many aborted requests in a row the rest of a module is left for later.
+// mostAborted is the number of consecutive aborted requests after which the rest of a module is left for later.
 const mostAborted = 3
 
 // mostErrors is how many such errors Apply returns.
 const mostErrors = 5
 
-// answered reports whether an error is an answer of the device: other requests may succeed.
+// answered reports whether an error is a response of the device: other requests may succeed.
 func answered(err error) bool {
 	var status *openwrt.StatusError
 	return errors.As(err, &status) || openwrt.IsLoss(err)
@@ -77,7 +77,7 @@ func (w *writer) rescue(ctx context.Context, s *step) (bool, error) {
 	return err == nil, nil
 }
 
-// hold leaves the deletions and the reload of a service for the next plan. What takes effect at once has no service.
+// hold leaves the deletions and the reload of a service for the next plan. Objects that take effect at once have no service.
 func (w *writer) hold(service string) {
 	if service != "" {
 		w.held[service] = true

@@ -59,7 +59,7 @@ type writer struct {
 	unnoted map[string]bool // notes that cannot be left, and are done without
 	errs    []error         // what went wrong without ending Apply
 	written map[key]bool
-	kernel  bool            // something was written of what the device reports from the kernel
+	kernel  bool            // something was written that the device reports from the kernel
 	waits   map[string]bool // services of which nothing is written, because no note could be left
 	held    map[string]bool // services of which nothing is deleted or loaded, because an object will be written once more
 }
@@ -184,5 +184,5 @@ func (w *writer) refuse(s *step, reason string, remember bool) {
 	}
 }
 
-// service returns the service that a step concerns, "" if it takes effect at once or not at all.
+// service returns the service that a step belongs to, "" if it takes effect at once or not at all.
 func (s *step) service() string { return s.key.kind.Service() }

@@ -181,7 +181,7 @@ func (b *Backend) planAll(ctx context.Context, want *intent.Snapshot, g *intent.
 	return b.propose(plan, next), nil
 }
 
-// renderResources fills in what device intents ask for; last is what they asked for before, see render.
+// renderResources renders the device intents; last is the result of the previous rendering, see render.
 func (b *Backend) renderResources(ctx context.Context, m *model, want *intent.Snapshot, g *intent.CNF, last *desired) error {
 	secrets, err := readSecrets(ctx, want, g.Scope, b.opts.Secret)
 	if err != nil {

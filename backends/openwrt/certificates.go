@@ -13,7 +13,7 @@ import (
 	"github.com/netloom/netloom/pkg/openwrt"
 )
 
-// shortestCertificate is how many bytes a certificate must have: a shorter file breaks every answer about its remote.
+// shortestCertificate is the minimum number of bytes of a certificate: a shorter file breaks every response about its remote.
 const shortestCertificate = 4
 
 // mostParts is how many certificates a field may have. Each is a file on the device.
@@ -146,8 +146,8 @@ func writeOnlyFields() []string {
 }
 
 // The device leaves files behind: of the certificates of a remote it deletes only the first, and strongSwan trusts every file of
-// a CA. So before a remote has fewer parts than now, or goes, all its parts are overwritten with text that is no certificate. How
-// many there are, the device does not show: a note says so, see namer.parts.
+// a CA. So before a remote has fewer parts than now, or is deleted, all its parts are overwritten with text that is not a certificate. The
+// device does not show how many there are: a note says so, see namer.parts.
 
 // parts counts the certificates and keys of a remote, in the order of writeOnlyFields.
 type parts [3]int
@@ -194,8 +194,8 @@ func (h *inventory) partsOf(names namer, remote string) parts {
 	return out
 }
 
-// withdrawal returns what overwrites the files of a remote if some would outlive those in next; nil if none would. Next has none
-// if the remote goes.
+// withdrawal returns what overwrites the files of a remote if some would outlive those in next; nil if none would. Next has none if the
+// remote is deleted.
 func withdrawal(remote string, on, next parts) openwrt.Object {
 	needed := false
 	for i := range on {

@@ -15,7 +15,7 @@ import (
 type stage int
 
 const (
-	release stage = iota // deletes what the kernel can have only once, so that another object can take its place
+	release stage = iota // deletes objects that the kernel can have only once, so that others can take their place
 	place                // creates and updates, referenced objects first
 	sweep                // deletes, referring objects first
 	reload
@@ -233,7 +233,7 @@ func (c *comparison) leftover(n parts, remote string) {
 	})
 }
 
-// handOver has those objects deleted first whose place in the kernel another object takes.
+// handOver deletes first the objects whose place in the kernel another object takes.
 func (c *comparison) handOver() {
 	gains := map[string]key{}
 	for i := range c.ops {

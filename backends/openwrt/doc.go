@@ -2,9 +2,9 @@
 //
 // # Which objects intents become
 //
-// Each device intent becomes one object of the device, of the kind that kinds lists. A tunnel with its connections is one object,
-// and an application whose set has no IPv4 address is none. Policies that the CNF enforces become firewall rules, see
-// policyRules. Load balancers do not apply to CNFs: they are neither written nor reported.
+// Each device intent becomes one object of the device, of the kind that kinds lists. A tunnel with its connections is one object, and an
+// application whose set has no IPv4 address becomes no object. Policies that the CNF enforces become firewall rules, see policyRules. Load
+// balancers do not apply to CNFs: they are neither written nor reported.
 //
 // Of an intent that is Unknown only the kind is known. An owned object of that kind that no other intent wants may belong to
 // it: while there is such an intent, no object of the kind is removed, except those that an intent declares Gone.
@@ -37,8 +37,8 @@
 // is left, and removed after the reload, so that if a process dies in between, the next one reloads the service. If the device
 // takes no records, everything is written without.
 //
-// Of a remote's certificates the device deletes only the first, and strongSwan trusts every file of a CA. Before a remote has fewer
-// than now, or goes, all its files are overwritten, which is checked; see withdrawal.
+// Of a remote's certificates the device deletes only the first, and strongSwan trusts every file of a CA. Before a remote has fewer than
+// now, or is deleted, all its files are overwritten, which is checked; see withdrawal.
 //
 // A write moves an object behind all others of its kind. The order of objects of one kind is therefore undefined: firewall rules,
 // mwan3 rules, and rules and translations between interfaces. The rules for policies do not depend on order. The Place of a
@@ -67,9 +67,9 @@
 //
 // # What cannot be read
 //
-// A kind that the device does not list is a skip: its objects are read one by one, and what nobody wants any more stays. A package
-// whose lists do not arrive is left alone for some plans, because each attempt may end a daemon of the device; its size is limited
-// in advance. An empty list counts only if an object that was there, or is wanted, does not exist either.
+// A kind that the device does not list is a skip: its objects are read one by one, and objects that are no longer wanted stay. A package
+// whose lists do not arrive is left alone for some plans, because each attempt may crash a daemon of the device; its size is limited in
+// advance. An empty list counts only if an object that was there, or is wanted, does not exist either.
 //
 // # The kernel
 //

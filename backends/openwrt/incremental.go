@@ -22,8 +22,7 @@ func (b *Backend) changesSince(want *intent.Snapshot, since intent.Revision, g *
 	return want.ChangesFrom(m.snapshot), true
 }
 
-// planChanges compares what changed with the model. It does not query the device. If no change concerns it, nothing is
-// rendered either.
+// planChanges compares what changed with the model. It does not query the device. If no change affects it, nothing is rendered either.
 func (b *Backend) planChanges(
 	ctx context.Context, want *intent.Snapshot, g *intent.CNF, changes []intent.Change,
 ) (*backends.Plan, error) {

@@ -13,8 +13,8 @@ import (
 	"github.com/netloom/netloom/pkg/openwrt"
 )
 
-// What the kernel has of routes and routing rules. The device runs a command for each write and ignores whether that worked, and
-// the kernel outlives a container that loses its configuration: so what the device lists says nothing about the kernel.
+// The routes and routing rules of the kernel. The device runs a command for each write and ignores whether it worked, and the kernel
+// outlives a container that loses its configuration: so the lists of the device say nothing about the kernel.
 
 // kernelRule is a routing rule. A priority of 0 is any: the kernel then chooses one.
 type kernelRule struct {
@@ -228,8 +228,8 @@ type findings struct {
 	places  map[string]bool  // of surplus, for people
 }
 
-// compare finds what the kernel lacks of have, and what it has too much of what is or once was ours: caused has it, and what is
-// settled is removed from it. Others are the objects that are not ours.
+// compare finds what the kernel lacks of have, and what it has in excess of what is or once was ours: caused lists the latter, and settled
+// entries are removed from it. Others are the objects that are not ours.
 func (k *kernel) compare(have map[key]*deviceObject, others map[openwrt.Kind][]openwrt.Object, caused *caused, names namer) findings {
 	f := findings{absent: map[key]string{}, places: map[string]bool{}}
 	if k.rules != nil {

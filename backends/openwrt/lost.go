@@ -63,8 +63,8 @@ func (c *comparison) findLost(keep map[object.Ref]bool) {
 	c.keepReferents()
 }
 
-// withoutReplaced leaves out the kinds of which at least as many objects are new as are lost: those were edited. Rules of
-// policies are named after their content, and an allow that an edit removed must not stay.
+// withoutReplaced leaves out the kinds with at least as many new objects as lost ones: those were edited. Rules of policies are named after
+// their content, and an allow rule that an edit removed must not stay.
 func (c *comparison) withoutReplaced(lost []object.Ref) []object.Ref {
 	fewer := map[string]int{}
 	for _, o := range lost {

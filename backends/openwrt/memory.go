@@ -7,15 +7,15 @@ import (
 	"github.com/netloom/netloom/pkg/openwrt"
 )
 
-// When the container of a CNF restarts, the device forgets everything, but the kernel of the pod does not. What this process
-// wrote is all that is known of it then.
+// When the container of a CNF restarts, the device forgets everything, but the kernel of the pod does not. All that is then known of it is
+// what this process wrote.
 
 // memory is what this process knows to have caused in the kernel of a pod.
 type memory struct {
 	pod    string
 	caused *caused
-	// objects are the translations and rules between interfaces that were on the device when it was last read or written. The
-	// device reports nothing of what the kernel has of them.
+	// objects are the translations and rules between interfaces that were on the device when it was last read or written. The device does
+	// not report them from the kernel.
 	objects map[key]openwrt.Object
 	strays  map[key]string // what the kernel keeps, and nothing removes
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/netloom/netloom/pkg/openwrt"
 )
 
-// The device replaces an object by deleting and creating it. What follows ensures that a failed write leaves no less than
-// there was before, and no partial objects.
+// The device replaces an object by deleting and creating it. The functions below ensure that a failed write neither loses the previous
+// object nor leaves a partial one.
 
 // needError means that an object was not written because another is missing.
 type needError struct {
@@ -29,7 +29,7 @@ func (e *noteError) Error() string { return "write a record to the device: " + e
 
 func (e *noteError) Unwrap() error { return e.err }
 
-// refuses reports whether an error is about the object that was written, and not about the device.
+// refuses reports whether an error concerns the object that was written rather than the device.
 func refuses(err error) bool {
 	var note *noteError
 	var need *needError

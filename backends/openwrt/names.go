@@ -72,8 +72,7 @@ func (n namer) object(k openwrt.Kind, id, readable string) string {
 	return n.long(digits(idDigits, n.owner, k.String(), id), readable)
 }
 
-// connection names a connection of the tunnel for id. Connections share their names with remotes and proposals, whose
-// hashes are of other words.
+// connection names a connection of the tunnel for id. Connections share a namespace with remotes and proposals, which hash other words.
 func (n namer) connection(id, name string) string {
 	return n.long(digits(idDigits, n.owner, "connection", id, name), name)
 }
@@ -137,7 +136,7 @@ func (n namer) note(name string) bool {
 		strings.HasPrefix(name, n.mark+"_parts_")
 }
 
-// word returns text without characters that a name cannot have, shortened to what people need.
+// word returns text without characters that a name cannot have, shortened to a readable length.
 func word(text string) string {
 	text = strings.Map(func(r rune) rune {
 		if r == '_' || '0' <= r && r <= '9' || 'A' <= r && r <= 'Z' || 'a' <= r && r <= 'z' {

@@ -21,7 +21,7 @@ type inventory struct {
 	objects map[key]*deviceObject // ours, and those that intents adopt
 	zones   []string              // names of the zones that are not ours
 	notes   map[string]bool       // by name
-	// What could not be read: kinds that the device does not list, objects, and modules that are not asked, each with the reason.
+	// What could not be read: kinds that the device does not list, objects, and modules that are not queried, each with the reason.
 	kinds   map[openwrt.Kind]string
 	unread  map[key]string
 	resting map[string]string
@@ -71,7 +71,7 @@ func (h *inventory) unreadable(k key) string {
 	return h.unread[k]
 }
 
-// skips reports the kinds that are not listed. What is wanted of them may still be there.
+// skips reports the kinds that are not listed. Wanted objects of these kinds may still exist.
 func (h *inventory) skips() []backends.Skip {
 	var out []backends.Skip
 	for kind, why := range h.kinds {

@@ -8,12 +8,12 @@ import (
 	"github.com/netloom/netloom/backends/ovn/internal/nb"
 )
 
-// The most operations in one transaction, and in each of those that a larger plan may begin and end with. Operations with many
-// values count as several: a transaction takes memory here and time in the database in proportion to its size.
+// The maximum number of operations in one transaction, and in each of the transactions that a larger plan may begin and end with.
+// Operations with many values count as several: a transaction takes memory here and time in the database in proportion to its size.
 const (
 	maxGroup  = 4000
 	sideGroup = 1000
-	// valuesOfOne is how many elements of sets and maps may be in an operation that counts as one.
+	// valuesOfOne is how many elements of sets and maps an operation that counts as one may have.
 	valuesOfOne = 200
 )
 
@@ -33,9 +33,9 @@ func weightOf(op *nb.Op) int {
 	return 1 + values/valuesOfOne
 }
 
-// arrange numbers the transactions of a plan. It is one, unless the plan is large: then rows that nothing refers to yet
-// are written before, and rows that nothing refers to any more are deleted after, in portions. The rest is one
-// transaction: between two halves of a change, a connection could pass that neither the old nor the new state allows.
+// arrange numbers the transactions of a plan. There is only one, unless the plan is large: then rows that nothing refers to yet are written
+// before it, and rows that nothing refers to any more are deleted after it, in portions. The rest is one transaction: between two halves of
+// a change, a connection could pass that neither the old nor the new state allows.
 //
 // Into a database without our rows (cold), groups that only allow are written in portions too: as long as nothing
 // is dropped they have no effect. A group and its ACLs stay together, since the database removes ACLs that are in no

@@ -58,7 +58,7 @@ func (g *group) deniesIn(pg *nb.Row, have nb.Rows) bool {
 	return true
 }
 
-// namesIn reports whether rows have all addresses of the sets that ACLs of g name. Which of them deny is not looked at.
+// namesIn reports whether rows have all addresses of the sets that ACLs of g name. It does not check which of them deny.
 func (g *group) namesIn(names nb.Namer, want, have nb.Rows) bool {
 	for ref := range g.peers {
 		uuid := names.UUID(nb.TableAddressSet, ref.id())
@@ -69,7 +69,7 @@ func (g *group) namesIn(names nb.Namer, want, have nb.Rows) bool {
 	return true
 }
 
-// sameEffect reports whether a row has the effect of the ACL that is wanted.
+// sameEffect reports whether a row has the effect of the wanted ACL.
 func sameEffect(want, have *nb.Row) bool {
 	if have == nil {
 		return false

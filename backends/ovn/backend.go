@@ -117,7 +117,7 @@ func (b *Backend) Keep(objects []object.Ref) {
 	}
 }
 
-// Claim implements backends.Claimer. What other instances wrote meanwhile is not known: the next plan reads back.
+// Claim implements backends.Claimer. What other instances wrote in the meantime is not known: the next plan reads back.
 func (b *Backend) Claim(ctx context.Context, holder string) (uint64, error) {
 	b.model, b.pending = nil, nil
 	return b.fence.claim(ctx, holder)
@@ -131,7 +131,7 @@ func (b *Backend) Coverage() (backends.Coverage, bool) {
 	return backends.Coverage{}, false
 }
 
-// rename avoids names that rows of others have from now on.
+// rename makes the backend avoid names that rows of others have.
 func (b *Backend) rename(taken []string) {
 	slices.Sort(taken)
 	b.watch.log.WithField("names", strings.Join(taken, ", ")).Warn("names of our rows are taken by rows of others: ours get other names")

@@ -14,8 +14,8 @@ import (
 // switch connected by routers: measured on OVN 23.03, the same for any number of ports.
 const trackingFlows = 65
 
-// sharedFlows are those of them that already exist if switches have load balancers, which need tracking too: measured
-// likewise, on 1 to 5 switches.
+// sharedFlows are those of them that already exist if switches have load balancers, which need tracking too: measured in the same way, on 1
+// to 5 switches.
 const sharedFlows = 35
 
 // Estimate implements backends.Explainer. It estimates what a database would cost its chassis if each node had one switch,

@@ -9,7 +9,7 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 )
 
-// coverage holds the endpoints that policies isolate or deny something, and those of them that have no logical port.
+// coverage holds the endpoints that policies isolate or deny traffic to or from, and those of them that have no logical port.
 type coverage struct {
 	governing map[intent.SetID]bool // the sets of such endpoints
 	governed  map[object.Key]int    // those with an address, and how many of the sets they are in; never 0
@@ -37,7 +37,7 @@ func governing(want *intent.Snapshot) map[intent.SetID]bool {
 	return out
 }
 
-// coverageOf checks all endpoints that policies of a snapshot govern.
+// coverageOf checks all endpoints that the policies of a snapshot govern.
 func coverageOf(want *intent.Snapshot, ports portFinder) *coverage {
 	c := &coverage{governing: governing(want), governed: map[object.Key]int{}, kept: map[object.Key]bool{}}
 	var all []backends.Gap
@@ -136,7 +136,7 @@ func (c *coverage) outdated(want *intent.Snapshot, change *intent.Change) bool {
 	return (want.Tiered() || len(c.governing) > always) && len(change.Policies) > 0 && !maps.Equal(governing(want), c.governing)
 }
 
-// take records which endpoints joined and left a governing set. One that got an address is in both, as it was and as it is.
+// take records which endpoints joined and left a governing set. An endpoint that got an address is in both lists, as it was and as it is.
 func (c *coverage) take(touched map[object.Key]int, delta *intent.SetDelta) {
 	if !c.governing[delta.ID] {
 		return

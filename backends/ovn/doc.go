@@ -4,8 +4,8 @@
 //
 // Each set that is the subject of a policy becomes a Port_Group with the logical ports of its members, shared by all
 // policies of that subject. The group has the ACLs: to-lport for ingress, from-lport with apply-after-lb for egress.
-// What rules of several policies have in common (intent.Rule.Parts) becomes ACLs of one group, that of the set of all their subjects. These
-// name no policy; the notes of the group do.
+// The parts that rules of several policies have in common (intent.Rule.Parts) become ACLs of one group, that of the set of all their
+// subjects. These ACLs do not name a policy; the notes of the group do.
 //
 // Each set that is the peer of a rule becomes one Address_Set for each address family, except that a few prefixes are
 // written into the match instead. Everything isolated in a direction is in one further port group, with one ACL that drops,
@@ -20,18 +20,18 @@
 //
 // # Tiers
 //
-// Admin and baseline policies are ACLs of tiers 1 and 3 where the schema has tiers (OVN 23.06 and later), between which
-// NetworkPolicies have tier 2, and pass on with the action pass. Elsewhere their ACLs have priorities above and below those of
-// NetworkPolicies, and what passes is lowered (intent.Lowering): rules of the later tiers are repeated above, narrowed to what
-// passes. The rules of a policy keep their ACL priorities whatever others do, unless these have the same policy priority or there
-// are very many rules: see band. Denials never apply to ARP, nor to a pod that reaches itself through a load balancer.
+// If the schema has tiers (OVN 23.06 and later), admin and baseline policies are ACLs of tiers 1 and 3, with NetworkPolicies in tier 2
+// between them, and pass rules have the action pass. Otherwise their ACLs have priorities above and below those of NetworkPolicies, and
+// pass rules are lowered (intent.Lowering): rules of the later tiers are repeated above, narrowed to what passes. The rules of a policy
+// keep their ACL priorities whatever others do, unless these have the same policy priority or there are very many rules: see band. Denials
+// never apply to ARP, nor to a pod that reaches itself through a load balancer.
 //
 // # Stages of a plan
 //
 // Plan reads the database (observe, loadbalancers), renders policies (render) and load balancers (internal/lb), keeps what
 // must not be deleted (keptports, lost), compares (internal/nb) and splits the operations into transactions (arrange).
-// From then on the model is what the database has, and a plan only handles what changed (incremental). What others change is noted
-// (watch) and undone by itself (repair). No stage calls back into the backend.
+// From then on the model is what the database has, and a plan only handles what changed (incremental). Changes by others are recorded
+// (watch) and undone individually (repair). No stage calls back into the backend.
 //
 // # Logical ports
 //
@@ -47,10 +47,10 @@
 // # How a restarted process finds its rows
 //
 // Every row carries external_ids netloom.io/owner and netloom.io/id, and its UUID is derived from the two (UUIDv5): a row
-// cannot be inserted twice. If others have taken the name of a row, it gets another (nb.Namer). Rows with our owner that are not wanted are removed; rows of other owners and without an owner
-// are never touched. A row that lost its mark is recognized by its UUID, which only we derive, and is marked again.
-// Load_Balancer_Group has no external_ids, and a Chassis_Template_Var may have variables of others: there a row is ours by
-// its UUID alone, and a variable by its name. In switches and routers, references to our rows are ours.
+// cannot be inserted twice. If another writer uses the name of a row, the row gets another name (nb.Namer). Rows with our owner that are
+// not wanted are removed; rows of other owners and without an owner are never touched. A row that lost its mark is recognized by its UUID,
+// which only we derive, and is marked again. Load_Balancer_Group has no external_ids, and a Chassis_Template_Var may have variables of
+// others: there a row is ours by its UUID alone, and a variable by its name. In switches and routers, references to our rows are ours.
 //
 // # How changes by others are noticed
 //
@@ -78,6 +78,6 @@
 // While load balancers are unavailable (Snapshot.Unknown), everything that the database has for them stays as it is:
 // their rows, groups and template variables, references of switches and routers, and their ACLs.
 //
-// VIPs that load balancers of others have are left to them; session affinity is limited; sources are denied by ACLs on
+// VIPs of other writers' load balancers are left to them; session affinity is limited; sources are denied by ACLs on
 // switches, or the frontend is left out. Skips report it each time.
 package ovn

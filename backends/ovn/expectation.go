@@ -34,7 +34,7 @@ type outcome uint8
 
 const (
 	other outcome = iota // the row has something else
-	short                // less was reported than expected: it was so before, or others have undone it
+	short                // less was reported than expected: it was already so, or others have undone it
 	met
 )
 
@@ -92,7 +92,7 @@ func (e *expectation) add(o *nb.Op) {
 	}
 }
 
-// unmarks reports whether a mutation takes our mark away. One that replaces the mark of others puts it.
+// unmarks reports whether a mutation removes our mark. One that replaces the mark of others adds it.
 func unmarks(o *nb.Op) bool {
 	_, cut := pairsOf(o.Before[nb.ColumnExternalIDs])[nb.KeyOwner]
 	_, put := pairsOf(o.After[nb.ColumnExternalIDs])[nb.KeyOwner]

@@ -83,8 +83,7 @@ func (p *planner) markSubjects(subjects map[intent.SetID]bool, id intent.PolicyI
 	}
 }
 
-// collectMoved adds the subjects of policies that did not change, but whose rules have other places now because of policies that
-// did.
+// collectMoved adds the subjects of unchanged policies whose rules have other places now because other policies changed.
 func (p *planner) collectMoved(subjects map[intent.SetID]bool) {
 	ordered := func(policy *intent.Policy) bool { return policy != nil && policy.Tier.Ordered() }
 	some := false
@@ -279,7 +278,7 @@ func (d *delta) add(s *intent.SetDelta) {
 	}
 }
 
-// listing formats the prefixes of one family that were added and removed. An address that a member has as well stays.
+// listing formats the prefixes of one family that were added and removed. An address that a member also has stays.
 func (d *delta) listing(set *intent.Set, f intent.Families) (add, remove []string) {
 	for p, came := range d.prefixes {
 		held := p.IsSingleIP() && set.Members != nil && set.Counts(p.Addr()) && set.Members.HasAddr(p.Addr())

@@ -59,7 +59,7 @@ func (k *portKeeper) run() {
 	}
 }
 
-// group returns the port group of a set, nil for none.
+// group returns the port group of a set, nil if it has none.
 func (k *portKeeper) group(rows nb.Rows, id intent.SetID) *nb.Row {
 	return rows[k.names.UUID(nb.TablePortGroup, string(id))]
 }

@@ -19,8 +19,8 @@ type LoadBalancing struct {
 	// Switches and Routers are those that load balancers are put on, see lb.ParseSelection. "" is DefaultSwitches, and
 	// no router.
 	Switches, Routers string
-	// Networks are the logical networks, comma-separated, that Services may name besides the default one. AllNetworks is
-	// every one, and then anyone who may write a Service can reach any network; "" means none.
+	// Networks are the logical networks, comma-separated, that Services may name besides the default one. AllNetworks allows every network,
+	// but then anyone who may write a Service can reach any of them; "" means none.
 	Networks string
 	// NodeSwitch and NodeRouter are the names of a node's own switch and router, containing {node}, for databases without
 	// template variables. "" is DefaultNodeSwitch and DefaultNodeRouter.
@@ -28,7 +28,7 @@ type LoadBalancing struct {
 	// Hairpin is an address of each family, separated by a space, that replaces the client's if the client is the
 	// backend itself. "" is DefaultHairpin.
 	Hairpin string
-	// Affinity is how clients stay with a backend if a Service wants that; "" is AffinityTimeout.
+	// Affinity is how clients stay with a backend if a Service requires it; "" is AffinityTimeout.
 	Affinity string
 }
 

@@ -156,7 +156,7 @@ func (l *lost) keepHairpins() {
 // symbol is a port group or an address set in a match.
 var symbol = regexp.MustCompile(`[@$]([A-Za-z_.][A-Za-z_.0-9]*)`)
 
-// keepReferents keeps what rows that are kept refer to, and their port groups.
+// keepReferents keeps the rows that kept rows refer to, and their port groups.
 func (l *lost) keepReferents() {
 	named := map[string]bool{}
 	for uuid, w := range l.want {
@@ -204,8 +204,8 @@ func (l *lost) keepMembers(h *nb.Row) {
 	l.want.Put(withSets(h, map[string][]string{"ports": h.Sets["ports"], "acls": acls}))
 }
 
-// keepExempt keeps the ACLs of a group that have no object: they exempt from its other ACLs what no policy is about, such as
-// the resolution of neighbours. It returns those that it adds.
+// keepExempt keeps the ACLs of a group that have no object: they exempt traffic that no policy covers, such as neighbor resolution, from
+// its other ACLs. It returns those that it adds.
 func (l *lost) keepExempt(h *nb.Row) []string {
 	var added []string
 	for _, uuid := range h.Sets["acls"] {

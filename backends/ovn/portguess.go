@@ -123,7 +123,7 @@ func presetOf(text string) string {
 func hintOf(ports portFinder, now backends.Coverage, guesses []guess) string {
 	missing := endpointsOf(now.Missing)
 	if len(missing) == 0 {
-		return "" // pods without an address are no sign of a problem
+		return "" // pods without an address do not indicate a problem
 	}
 	names := ports.client.PortNames()
 	if len(guesses) == 0 {

@@ -9,7 +9,7 @@ import (
 	"github.com/netloom/netloom/pkg/answers/verify"
 )
 
-// sentinel compares a database with the policies of a cluster again and again, beside the controller that writes the database, and
+// sentinel repeatedly compares a database with the policies of a cluster, alongside the controller that writes the database, and
 // reports the result as metrics.
 type sentinel struct {
 	// compare reads everything again and compares it. An error means that nothing is known.

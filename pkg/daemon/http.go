@@ -26,8 +26,8 @@ func (s httpState) Kept() retention.Kept { return s.kept() }
 func (s httpState) Approve(digest, by string) (retention.Kept, error) { return s.approve(digest, by) }
 
 // Readiness lists what is missing: nothing once every source has synced and every target was in sync once, or another
-// instance writes. What is unchanged because objects cannot be read is reported as well, but does not count as missing:
-// without netloom it would be no better.
+// instance writes. Kinds that are left unchanged because objects cannot be read are reported as well, but do not count as missing:
+// restarting netloom would not help.
 func (s httpState) Readiness(names bool) (missing, lines []string) {
 	problems, old := s.pipeline.Problems(), []string(nil)
 	if s.pipeline.Latest() == nil {
@@ -47,7 +47,7 @@ func (s httpState) Readiness(names bool) (missing, lines []string) {
 // devicePlansWait is how long the plans of all CNFs may take.
 const devicePlansWait = time.Minute
 
-// Plan makes plans by connections of their own: for the named target, or for all if name is "". The error of the only
+// Plan makes plans over separate connections: for the named target, or for all if name is "". The error of the only
 // target is the error of the whole.
 func (s httpState) Plan(ctx context.Context, want *intent.Snapshot, name string) (*serve.Plans, error) {
 	out := &serve.Plans{Targets: []serve.TargetPlan{}}

@@ -34,7 +34,8 @@ type Options struct {
 	As          string                // user to act as; "" is that of the context
 	AsGroups    []string              // and its groups
 	Read        source.Options        // which kinds are read
-	// ConfirmInterval is the time between two comparisons of what is held of a kind with what the API has; zero is confirm.DefaultInterval.
+	// ConfirmInterval is the time between two comparisons of the objects held of a kind with those of the API; zero is
+	// confirm.DefaultInterval.
 	ConfirmInterval time.Duration
 	MaxManifest     int64 // bytes of a file of manifests; 0 is manifest.DefaultMaxFile
 

@@ -9,12 +9,12 @@ import (
 	"github.com/netloom/netloom/pkg/inputs/source"
 )
 
-// streamLate is when the change stream of a target is late, which says something once a minute at least.
+// streamLate is the silence after which the change stream of a target is late. It delivers at least one line a minute.
 const streamLate = 3 * time.Minute
 
-// view is something that netloom sees, and how current the view is known to be.
+// view is something that netloom watches, and how current the view is known to be.
 type view struct {
-	cluster string // "" is the own one
+	cluster string // "" is the own cluster
 	source.Proof
 }
 
@@ -65,8 +65,8 @@ func (v *view) name() string {
 	return v.Resource + " of cluster " + v.cluster
 }
 
-// confirmed says in one line when each view was last confirmed; of another cluster, the one that was first. It is empty if nothing
-// can be.
+// confirmed says in one line when each view was last confirmed; for another cluster, only the oldest confirmation. It is empty if nothing
+// can be confirmed.
 func (d *Daemon) confirmed() []string {
 	var parts []string
 	oldest := map[string]view{}

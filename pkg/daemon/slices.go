@@ -5,7 +5,7 @@ import (
 	"github.com/netloom/netloom/pkg/reconcile"
 )
 
-// sliceObserver has the pipeline go on with what waits for the targets as soon as one has all that it was given.
+// sliceObserver makes the pipeline continue with waiting changes as soon as a target has everything that it was given.
 type sliceObserver struct {
 	reconcile.Observers // nil: events that are not overridden are ignored
 
@@ -15,7 +15,7 @@ type sliceObserver struct {
 // Converged implements reconcile.Observer.
 func (o *sliceObserver) Converged(string, intent.Revision, int) { o.nudge() }
 
-// follows reports whether no target is busy with an older revision. A target that fails or rests does not count.
+// follows reports whether no target is busy with an older revision. A failing or idle target does not count.
 func (d *Daemon) follows(newest intent.Revision) bool {
 	if d.election != nil && !d.election.Leading() {
 		return true

@@ -105,8 +105,8 @@ func (d *Daemon) awaitPorts(names []string) {
 	}
 }
 
-// wake has the loops of the targets sync the snapshot. Until now a loop that its backend woke has synced the one before. At the start,
-// they wait for the first answers of DNS.
+// wake makes the loops of the targets sync the snapshot. Until then, a loop that is woken by its backend syncs the previous one. At the
+// start, they wait for the first answers of DNS.
 func (d *Daemon) wake(p pipeline.Published) {
 	if d.resolver != nil && !d.resolver.Settled() {
 		return

@@ -57,7 +57,7 @@ func (d *Daemon) late() []string {
 }
 
 // unprotected lists the selected pods that the targets do not protect, or only by what was kept; a line for each fault.
-// Without names it counts them: a reader who can reach a pod could learn from it which others are open. It is empty if
+// Without names it counts them: a reader who can reach a pod could learn from the names which others are open. It is empty if
 // another instance writes, and for targets that cannot report it.
 func (d *Daemon) unprotected(names bool) []string {
 	if d.election != nil && !d.election.Leading() {

@@ -86,8 +86,8 @@ func (d *Daemon) admit() error {
 	return err
 }
 
-// newAdmission makes an admission that does not contact the API before it runs. What shared reads it does not read again;
-// shared may be nil.
+// newAdmission makes an admission that does not contact the API before it runs. It does not read the kinds that shared reads; shared may be
+// nil.
 func newAdmission(shared *kube.Source, opts Webhook, log logrus.FieldLogger) (*admission, error) {
 	c, a := opts.Clients, &admission{address: opts.Listen, log: log}
 	if opts.CertFile != "" {
@@ -144,7 +144,7 @@ func (a *admission) feed(ctx context.Context) {
 	}
 }
 
-// listen opens the address for reviews. An address that is taken, or not of this machine, has to be fixed by a person.
+// listen opens the address for reviews. An address that is taken, or does not belong to this machine, has to be fixed manually.
 func (a *admission) listen(ctx context.Context) error {
 	if a == nil {
 		return nil

@@ -55,7 +55,7 @@ func (l *lease) Update(ctx context.Context, record resourcelock.LeaderElectionRe
 	return err
 }
 
-// note records the result of a request. The time is zero for one that reads.
+// note records the result of a request. The time is zero for a read.
 func (l *lease) note(record *resourcelock.LeaderElectionRecord, sent time.Time, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

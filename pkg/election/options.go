@@ -45,8 +45,8 @@ const (
 	namespaceFile   = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 )
 
-// Complete fills in what is not set, for the instances of an owner. The Lease is in the API of config unless Leases is set;
-// nil is no API.
+// Complete fills in what is not set, for the instances of an owner. The Lease is in the API of config unless Leases is set; nil means that
+// there is no API.
 func (o Options) Complete(owner string, config *rest.Config) (Options, error) {
 	o.Name = cmp.Or(o.Name, owner+"-leader")
 	o.LeaseDuration = cmp.Or(o.LeaseDuration, DefaultLeaseDuration)
@@ -71,8 +71,8 @@ func (o Options) Complete(owner string, config *rest.Config) (Options, error) {
 	return o, nil
 }
 
-// leaseClient makes a client for the Lease alone: no other requests use up its rate, and after one that times out there is
-// time for another.
+// leaseClient makes a client for the Lease alone: no other requests count against its rate, and after one that times out there is time for
+// another.
 func leaseClient(config *rest.Config, timeout time.Duration) (coordinationv1.LeasesGetter, error) {
 	if config == nil {
 		return nil, errors.New("the Lease requires a Kubernetes API")
@@ -98,7 +98,7 @@ func podNamespace() (string, error) {
 	return strings.TrimSpace(string(raw)), nil
 }
 
-// newIdentity makes a unique name for this process that people recognize.
+// newIdentity makes a unique, recognizable name for this process.
 func newIdentity() (string, error) {
 	name := os.Getenv(podNameEnv)
 	if name == "" {

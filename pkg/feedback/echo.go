@@ -29,7 +29,7 @@ func (e *Echo[T]) After(now T, version string) *Echo[T] {
 	return out
 }
 
-// Outdates reports whether what a watch delivered is older than the echo.
+// Outdates reports whether an object that a watch delivered is older than the echo.
 func (e *Echo[T]) Outdates(delivered T) bool {
 	return e != nil && e.Object.GetUID() == delivered.GetUID() && slices.Contains(e.older, delivered.GetResourceVersion())
 }

@@ -22,7 +22,7 @@ type refusal struct {
 	expires time.Time
 }
 
-// Note records the result of a request. Any answer but a refusal shows that the permission is there.
+// Note records the result of a request. Any response but a refusal shows that the permission exists.
 func (r *Refusals) Note(request string, err error) { r.NoteUntil(time.Time{}, request, err) }
 
 // NoteUntil is like Note, with a refusal that expires, for requests that may never be repeated.

@@ -18,7 +18,7 @@ var (
 	ErrNoAnswer = errors.New("no response in time")
 	// ErrTooLarge means that an answer is longer than the client accepts.
 	ErrTooLarge = errors.New("response too large")
-	// ErrUnexpected means that an answer of success is not what the request asks for.
+	// ErrUnexpected means that a successful response is not one to this request.
 	ErrUnexpected = errors.New("unexpected response")
 	// ErrNotHTTP means that an answer could not be read. It does not quote the answer.
 	ErrNotHTTP = errors.New("the response is not HTTP")
@@ -26,7 +26,7 @@ var (
 	errEnded = errors.New("the connection ended")
 )
 
-// StatusError is an answer other than success. Its message is the server's, shortened and without secrets.
+// StatusError is a response other than success. Its message is the server's, shortened and without secrets.
 type StatusError struct {
 	Method  string
 	Path    string // relative to the address of the API

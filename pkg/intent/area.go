@@ -14,8 +14,8 @@ const (
 // Has reports whether every area of g is in a.
 func (a Areas) Has(g Areas) bool { return a&g == g }
 
-// Unknown lists the areas that are unavailable, because their sources could not be read. A backend leaves what it wrote
-// for such an area as it is, although the snapshot has nothing of it.
+// Unknown lists the areas that are unavailable, because their sources could not be read. A backend leaves what it wrote for such an area as
+// it is, although the snapshot contains nothing of it.
 func (s *Snapshot) Unknown() Areas { return s.unknown }
 
 // SetUnknown sets the areas that are unavailable from now on.

@@ -80,7 +80,7 @@ func (s *Snapshot) balance(f Flow, lb *LoadBalancer, front *Frontend) Verdict {
 	return v
 }
 
-// entry returns the node of a name, or one with nothing but the name if the snapshot does not have it; nil for no name.
+// entry returns the node with a name, or one with only the name if the snapshot does not have it; nil for "".
 func (s *Snapshot) entry(name string) *Node {
 	if n := s.Node(name); n != nil || name == "" {
 		return n

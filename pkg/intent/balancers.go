@@ -66,7 +66,7 @@ func (t *balancersTxn) drop(id LoadBalancerID) bool {
 	return ok
 }
 
-// forget removes the frontends of lb, except those that another one took over meanwhile.
+// forget removes the frontends of lb, except those that another one has taken over in the meantime.
 func (t *balancersTxn) forget(lb *LoadBalancer) {
 	if lb == nil {
 		return

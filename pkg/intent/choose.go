@@ -53,7 +53,7 @@ func nameOf(n *Node) string {
 	return n.Name
 }
 
-// best returns the wanted backends that are ready, or those that are draining if none is.
+// best returns the wanted backends that are ready, or the draining ones if none is ready.
 func best(all []Backend, wanted func(*Backend) bool) []Backend {
 	var ready, draining []Backend
 	for i := range all {
@@ -103,7 +103,7 @@ func (f *Frontend) hinted(at *Node) func(*Backend) bool {
 	}
 }
 
-// hints reports whether at least one backend is ready and all ready ones have hints for nodes, and likewise for zones.
+// hints reports whether at least one backend is ready and all ready ones have hints for nodes, and the same for zones.
 func (f *Frontend) hints() (nodes, zones bool) {
 	found := false
 	nodes, zones = true, true

@@ -36,7 +36,7 @@ type CNF struct {
 	Addr  netip.Addr // of its REST API; invalid while it has none
 	// Ready means that it may be configured now. The configuration of a CNF that is not ready is not known.
 	Ready bool
-	// Leaving means that it is being deleted for good: nothing waits for it.
+	// Leaving means that it is being deleted permanently: nothing waits for it.
 	Leaving bool
 	// Run differs between two starts of the function, which may have forgotten everything in between.
 	Run string

@@ -28,7 +28,7 @@ type DeviceIntent struct {
 	Needs []DeviceIntentID
 	// Gone means that it must be deleted, and that its source waits for that. Spec is what it was.
 	Gone bool
-	// Unknown means that it is not known yet what its source asks for. Spec then only has its kind, and any object of
+	// Unknown means that it is not known yet what its source requires. Spec then only has its kind, and any object of
 	// that kind on a CNF that no intent refers to may belong to it, and stays.
 	Unknown bool
 	// Adopts is the target's own name of an object, made by hand, that this intent takes over; "" takes over none.
@@ -40,7 +40,7 @@ type DeviceIntent struct {
 // WANRule, Proposal, Tunnel, Route, RouteRule or Application.
 type DeviceSpec interface{ DeviceKind() DeviceKind }
 
-// DeviceKind is what a device intent is about. A kind refers only to those before it. The zero value is none.
+// DeviceKind is the kind of thing that a device intent describes. A kind refers only to those before it. The zero value is none.
 type DeviceKind uint8
 
 // The kinds of device intents.
@@ -93,7 +93,7 @@ const (
 	On
 )
 
-// Secret is text that must not be seen: it prints as a fixed word.
+// Secret is text that must not be shown: it prints as a fixed word.
 type Secret string
 
 const redacted = "(redacted)"

@@ -19,7 +19,7 @@ type LoadBalancer struct {
 	Network string // the logical network whose endpoints it serves; "" means the default one
 	// Affinity is for how many seconds after its last connection a client is sent to the same backend; 0 means no affinity.
 	Affinity uint32
-	// RejectEmpty makes flows be rejected at once while the frontend has no backend at all; otherwise they are dropped.
+	// RejectEmpty causes flows to be rejected at once while the frontend has no backends at all; otherwise they are dropped.
 	RejectEmpty bool
 	// HealthCheckPort is the port where nodes report to an external load balancer whether they have a backend; 0 is
 	// none. It is only recorded: nothing listens there.
@@ -131,7 +131,7 @@ func (b *Backend) Compare(o *Backend) int {
 // AddrPort returns where b listens.
 func (b *Backend) AddrPort() netip.AddrPort { return netip.AddrPortFrom(b.Addr, b.Port) }
 
-// Node is a machine that endpoints run on and that flows enter the network at.
+// Node is a machine that endpoints run on and where flows enter the network.
 type Node struct {
 	Name string
 	Zone string // topology zone; "" if unknown

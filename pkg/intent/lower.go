@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// MaxRaised is how many rules may take the place of all rules that pass in one direction, see Lowering.
+// MaxRaised is how many rules may replace all pass rules of one direction, see Lowering.
 const MaxRaised = 20_000
 
 // lowering is one direction being lowered.
@@ -32,10 +32,10 @@ type box struct {
 	ports           Ports
 }
 
-// lower returns the policies that take the place of those that pass in a direction.
+// lower returns the policies that replace those with pass rules in a direction.
 //
-// The first match of plain ordered rules decides, so what a rule passes must be decided right there. In place of the rule are
-// those of the later tiers, narrowed to the traffic that it matches, and a last one that allows it.
+// The first match of plain ordered rules decides, so what a rule passes must be decided right there. The rule is replaced by those of the
+// later tiers, narrowed to the traffic that it matches, and a last one that allows it.
 func (l *lowering) lower() []*Policy {
 	admin := l.ranked(TierAdmin)
 	decides := make([]bool, len(admin)) // some rule after this policy's does
@@ -73,7 +73,7 @@ func (l *lowering) ranked(t Tier) []*Policy {
 	return out
 }
 
-// laterTiers lists the policies that decide on what passes TierAdmin.
+// laterTiers lists the policies that decide about traffic that TierAdmin passes.
 func (l *lowering) laterTiers() []*Policy {
 	if l.later == nil {
 		for p := range l.from.Policies() {
@@ -86,8 +86,8 @@ func (l *lowering) laterTiers() []*Policy {
 	return l.later
 }
 
-// raise returns the rules in place of the i-th rule of a policy. If there would be too many, it is one that denies, and so it is for
-// all rules of less precedence.
+// raise returns the rules that replace the i-th rule of a policy. If there would be too many, it is replaced by one that denies, and so are
+// all rules of lower precedence.
 func (l *lowering) raise(p *Policy, i int) []Rule {
 	passed := boxOf(p, &p.Rules[i])
 	like := Rule{Path: p.Rules[i].Path, Name: p.Rules[i].Name}
@@ -213,7 +213,8 @@ func (l *lowering) rule(like Rule, b box) (Rule, bool) {
 	return like, true
 }
 
-// set returns the intersection of sets. A single composite set gets members of its own, because the rule that names it now has no parts.
+// set returns the intersection of sets. A single composite set gets members of its own, because the rule that now refers to it has no
+// parts.
 func (l *lowering) set(ids []SetID, subject bool) SetID {
 	ids = union(ids, nil)
 	id := ids[0]
@@ -246,7 +247,7 @@ func (p Ports) intersect(o Ports) Ports {
 	return Ports{Ranges: MergePorts(out)}
 }
 
-// Overflow is a rule that passes and was lowered to one that denies, because more than a limit of rules would have been needed.
+// Overflow is a pass rule that was lowered to one that denies, because it would have needed more rules than the limit.
 type Overflow struct {
 	Policy PolicyID
 	Path   string

@@ -21,11 +21,11 @@ type Lowering struct {
 	overflows map[Overflow]bool
 }
 
-// NewLowering starts without a snapshot. In place of all rules that pass in one direction there are at most limit rules. Where more
-// would be needed, those of least precedence deny instead, see Overflows.
+// NewLowering starts without a snapshot. All pass rules of one direction are replaced by at most limit rules. If more would be needed,
+// those of lowest precedence deny instead, see Overflows.
 func NewLowering(limit int) *Lowering { return &Lowering{limit: limit} }
 
-// Lower returns a snapshot that gives the same verdicts as want and has no rule that passes.
+// Lower returns a snapshot that gives the same verdicts as want and has no pass rules.
 func Lower(want *Snapshot, limit int) *Snapshot { return NewLowering(limit).Next(want) }
 
 // Next returns the lowered form of want. If nothing passes, that is want itself.
@@ -154,7 +154,7 @@ func (n *lowered) put(id PolicyID, p *Policy) {
 	}
 }
 
-// lower lowers every policy that passes, and finds out which intersections there are now.
+// lower lowers every policy with pass rules, and determines which intersections there are now.
 func (n *lowered) lower() {
 	meets := map[SetID]meetOf{}
 	n.overflows = map[Overflow]bool{}

@@ -64,7 +64,7 @@ func (d Direction) String() string {
 type Action uint8
 
 // Deny drops silently; Allow admits the connection with its replies and related traffic; Pass skips the rest of the tier.
-// Of the tiers, only TierAdmin and TierBaseline have rules that pass; elsewhere Pass denies.
+// Only TierAdmin and TierBaseline have pass rules; in other tiers Pass denies.
 const (
 	Deny Action = iota
 	Allow
@@ -95,8 +95,8 @@ type Policy struct {
 	Tier      Tier
 	Priority  uint16 // within TierAdmin and TierBaseline, lowest first; ignored in other tiers
 	Subject   SetID
-	// Namespaces are those that the members of Subject are in, sorted; nil means that they may be in any. They tell policies apart
-	// that never apply to the same endpoint, whichever there are.
+	// Namespaces are those that the members of Subject are in, sorted; nil means that they may be in any. They distinguish policies that
+	// can never apply to the same endpoint.
 	Namespaces []string
 	// Isolates denies what no rule of the tier allows for the subject, whose members are in IsolatedSet. Only policies of
 	// TierNetworkPolicy isolate.
@@ -125,8 +125,8 @@ type Rule struct {
 	Subject SetID // narrows the policy's subject, as a named port does; "" keeps it
 	Peer    Peer
 	Ports   Ports
-	// Parts says the same once more, for targets that write what several policies have in common once: the union of their peers is Peer.
-	// Nil says that nothing is in common. Only rules of TierNetworkPolicy that allow, without a log and a Subject, have parts.
+	// Parts divides the rule, for targets that write the parts that several policies have in common only once: the union of their peers is
+	// Peer. Nil means that nothing is in common. Only rules of TierNetworkPolicy that allow, without a log and a Subject, have parts.
 	Parts []Part
 }
 
@@ -138,7 +138,7 @@ type Part struct {
 	Peer   Peer
 }
 
-// PeerKind is how a rule names the other side. The zero value is no peer.
+// PeerKind is how a rule names the other side. The zero value matches no peer.
 type PeerKind uint8
 
 // PeerNone matches no address; PeerSet matches the addresses of a set; PeerAny matches every address of either
@@ -189,7 +189,7 @@ func ParseSeverity(s string) (Severity, error) {
 	return SeverityNone, fmt.Errorf("severity %q: expected alert, warning, notice, info or debug", s)
 }
 
-// Logging asks for an audit line for connections that a policy allows or denies. The zero value asks for none.
+// Logging requests audit log lines for connections that a policy allows or denies. The zero value requests none.
 type Logging struct {
 	Allow Severity
 	Deny  Severity

@@ -34,8 +34,8 @@ func NewSnapshot() *Snapshot {
 // Revision numbers s.
 func (s *Snapshot) Revision() Revision { return s.revision }
 
-// Families returns the address families that endpoints of the cluster have. A backend may leave out what only concerns
-// endpoints of a family that no endpoint has; this does not apply to prefixes.
+// Families returns the address families that endpoints of the cluster have. A backend may leave out anything that only affects endpoints of
+// a family that no endpoint has; this does not apply to prefixes.
 func (s *Snapshot) Families() Families { return s.families }
 
 // Set finds a set, nil if there is none with that ID.
@@ -132,7 +132,7 @@ func (s *Snapshot) Next() *Builder {
 	}
 }
 
-// Variant starts a snapshot that answers what would be if s were different. Unlike Next, it may be called any number of times and
+// Variant starts a snapshot for what-if questions about s. Unlike Next, it may be called any number of times and
 // while another goroutine makes the successor of s: the result has no history, and must not be written to a target.
 func (s *Snapshot) Variant() *Builder {
 	b := s.Next()
@@ -140,7 +140,7 @@ func (s *Snapshot) Variant() *Builder {
 	return b
 }
 
-// SetFamilies sets the families that endpoints have from now on.
+// SetFamilies sets the address families that endpoints have.
 func (b *Builder) SetFamilies(f Families) {
 	b.families = f
 	b.change.Families = f != b.from.families

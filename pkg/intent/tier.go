@@ -7,7 +7,7 @@ import (
 )
 
 // Tier is the stage of evaluation to which a policy belongs. A connection is evaluated in each direction by TierSystem,
-// TierAdmin, TierNetworkPolicy and TierBaseline, until one of them decides. What none decides is allowed.
+// TierAdmin, TierNetworkPolicy and TierBaseline, until one of them decides. A connection that none of them decides is allowed.
 type Tier uint8
 
 // The tiers. The zero value is that of NetworkPolicies.
@@ -20,7 +20,7 @@ const (
 	TierAdmin
 	// TierBaseline is evaluated like TierAdmin.
 	TierBaseline
-	// TierSystem allows what a network cannot do without, whatever policies say, such as a node's access to its own pods.
+	// TierSystem allows what a network requires, whatever policies say, such as a node's access to its own pods.
 	TierSystem
 )
 

@@ -8,14 +8,14 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 )
 
-// Uniter is implemented by Members that can be put together with others of their kind.
+// Uniter is implemented by Members that can be combined with others of their kind.
 type Uniter interface {
 	// Union returns the members of all of them. It returns false if others are of another kind.
 	Union(others []Members) (Members, bool)
 }
 
-// unionMembers is the members of several sets together. To find one is as cheap as in each of them; what needs all of them puts them
-// together first, at a cost that depends on how many there are.
+// unionMembers is the combined members of several sets. Looking one up is as cheap as in each of them; operations on all members combine
+// them first, at a cost that depends on their number.
 type unionMembers []Members
 
 // resolved returns a set with its members, which may be those of other sets. Nil is nil.

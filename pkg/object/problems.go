@@ -55,8 +55,8 @@ func ordered(list []Problem) []Problem {
 	return list
 }
 
-// patch returns a list in order without some of its problems and with others, which are in order too; nil if none is left. Apart from
-// copying, it costs no more than what comes and goes.
+// patch removes some problems from a sorted list and adds others, which are sorted too; nil if none is left. Apart from copying, its cost
+// depends only on the problems that are added and removed.
 func patch(list, gone, come []Problem) []Problem {
 	left := len(list) - len(gone) + len(come)
 	if left == 0 {

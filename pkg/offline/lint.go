@@ -101,7 +101,7 @@ func (m *manifests) ignores(limit int64, located func(path string, lines *manife
 	for _, path := range slices.Sorted(maps.Keys(paths)) {
 		text, ok := m.content[path]
 		if !ok {
-			text, _ = manifest.ReadFile(path, limit) // gone meanwhile: then it has no lines
+			text, _ = manifest.ReadFile(path, limit) // deleted in the meantime: then it has no lines
 		}
 		lines := manifest.NewLines(text)
 		located(path, lines)

@@ -282,7 +282,7 @@ func findLines(problems []object.Problem, content map[string][]byte, limit int64
 		if !ok {
 			text, ok := content[place.Path]
 			if !ok {
-				text, _ = manifest.ReadFile(place.Path, limit) // gone meanwhile: then it has no lines
+				text, _ = manifest.ReadFile(place.Path, limit) // deleted in the meantime: then it has no lines
 				content[place.Path] = text
 			}
 			lines = manifest.NewLines(text)

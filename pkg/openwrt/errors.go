@@ -19,11 +19,11 @@ var (
 	ErrNoAnswer = httpcall.ErrNoAnswer
 	// ErrTooLarge means that an answer is longer than the client accepts.
 	ErrTooLarge = httpcall.ErrTooLarge
-	// ErrUnexpected means that an answer of success is not what the request asks for.
+	// ErrUnexpected means that a successful response is not one to this request.
 	ErrUnexpected = httpcall.ErrUnexpected
 )
 
-// StatusError is an answer other than success. Its message is the device's, shortened and without secrets; its path is relative
+// StatusError is a response other than success. Its message is the device's, shortened and without secrets; its path is relative
 // to the address of LuCI.
 type StatusError = httpcall.StatusError
 

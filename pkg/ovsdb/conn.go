@@ -144,7 +144,7 @@ func (c *conn) read() {
 	}
 }
 
-// withoutBuffer returns a decoder that goes on where d is, without its buffer.
+// withoutBuffer returns a decoder that continues where d is, without its buffer.
 func withoutBuffer(d *json.Decoder, rest io.Reader) *json.Decoder {
 	var ahead bytes.Buffer
 	_, _ = ahead.ReadFrom(d.Buffered()) // memory has no errors

@@ -15,14 +15,14 @@ type waiting struct {
 	since    time.Time
 }
 
-// backlog tracks when the changes came that some target may not have yet. Its user locks it.
+// backlog tracks when changes arrived that some target may not have yet. Its user locks it.
 type backlog struct {
 	taken   time.Time // when the oldest change came that is in no snapshot; zero means none
-	queued  time.Time // when the oldest change came that waits for a later snapshot; zero means none
+	queued  time.Time // when the oldest change arrived that waits for a later snapshot; zero means none
 	waiting []waiting // by revision, and so by age
 }
 
-// take records that a change that came at that time was taken from the source.
+// take records that a change that arrived at that time was taken from the source.
 func (b *backlog) take(since time.Time) {
 	if b.taken.IsZero() || since.Before(b.taken) {
 		b.taken = since
@@ -52,8 +52,8 @@ func (b *backlog) halve() {
 	b.waiting = half
 }
 
-// oldest drops the changes that all targets have, which are those up to reached, and returns when the oldest other change
-// came; zero means none.
+// oldest drops the changes that all targets have, which are those up to reached, and returns when the oldest other change arrived; zero
+// means none.
 func (b *backlog) oldest(reached intent.Revision) time.Time {
 	for len(b.waiting) > 0 && b.waiting[0].revision <= reached {
 		b.waiting = b.waiting[1:]
@@ -68,7 +68,7 @@ func (b *backlog) oldest(reached intent.Revision) time.Time {
 	return oldest
 }
 
-// Oldest returns when the oldest change came that is not in a revision up to reached; zero means none.
+// Oldest returns when the oldest change arrived that is not in a revision up to reached; zero means none.
 func (p *Pipeline) Oldest(reached intent.Revision) time.Time {
 	p.mu.Lock()
 	first := p.backlog.oldest(reached)

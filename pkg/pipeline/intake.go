@@ -7,12 +7,12 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 )
 
-// How much of what namespaces change goes into one snapshot, in bytes as the translator estimates them. What is more waits for the next
-// one, so that it does not delay the changes of others.
+// How many changes of busy namespaces go into one snapshot, in bytes as the translator estimates them. Further changes wait for the next
+// one, so that they do not delay those of others.
 const (
-	// lightMost is how much a namespace may change to have it all in the next snapshot.
+	// lightMost is how much a namespace may change to have all of its changes in the next snapshot.
 	lightMost = 256 << 10
-	// sliceSize is how much the others have in a snapshot together. A single object may be more.
+	// sliceSize is how much of the other namespaces goes into a snapshot in total. A single object may exceed it.
 	sliceSize = 1 << 20
 	// mostQueued is how many changes of a namespace wait one by one. If there are more, they go into one snapshot.
 	mostQueued = 4096
@@ -89,7 +89,7 @@ func (q *intake) all() []change {
 	return out
 }
 
-// light takes what does not wait, and what namespaces have changed that have not changed much.
+// light takes the changes that do not wait, and those of namespaces with few changes.
 func (q *intake) light() []change {
 	out := q.takeFree()
 	for _, name := range q.names() {

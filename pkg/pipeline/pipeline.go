@@ -98,8 +98,8 @@ func (p *Pipeline) KeptInTargets(list func() []retention.KeptObject) { p.inTarge
 // Translator returns the translator of the pipeline. Only functions called by OnPublish or Do may use it.
 func (p *Pipeline) Translator() *translator.Translator { return p.translator }
 
-// Follow has changes of namespaces that change much wait while the function returns that a target is behind the newest revision, for
-// mostBehind at most. Nudge has to be called when that may have changed. It has to be called before Run.
+// Follow makes changes of busy namespaces wait while the function reports that a target is behind the newest revision, for mostBehind at
+// most. Nudge has to be called when this may have changed. It has to be called before Run.
 func (p *Pipeline) Follow(follows func(intent.Revision) bool) { p.follows = follows }
 
 // Nudge has the pipeline look again whether the targets are behind.
@@ -222,7 +222,7 @@ func (p *Pipeline) Step() {
 	}
 }
 
-// joined takes what other clusters have, and reports whether a snapshot may be made without more of it.
+// joined takes the changes of other clusters, and reports whether a snapshot may be made without waiting for more.
 func (p *Pipeline) joined() bool {
 	if p.peers == nil {
 		return true
@@ -292,7 +292,7 @@ func (p *Pipeline) sliceIn() time.Duration {
 	return time.Until(p.sliced.Add(mostBehind))
 }
 
-// nextSlice receives when the next slice of what waits is due; nil if nothing waits.
+// nextSlice receives when the next slice of waiting changes is due; nil if none are waiting.
 func (p *Pipeline) nextSlice() <-chan time.Time {
 	if !p.intake.waits() {
 		return nil

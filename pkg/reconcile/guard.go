@@ -55,8 +55,8 @@ func hasPolicy(s *intent.Snapshot, kind string) bool {
 	return false
 }
 
-// guard checks the first plan of a run. If it would remove too much, guard has the backend keep that and returns false, because
-// it has to be planned again.
+// guard checks the first plan of a run. If it would remove too much, guard makes the backend keep it and returns false, because a new plan
+// is needed.
 func (l *Loop) guard(p *backends.Plan, want *intent.Snapshot) bool {
 	keeper, ok := l.backend.(backends.Keeper)
 	if l.judged || !ok || !p.Full {
@@ -116,7 +116,7 @@ func (l *Loop) Release(objects []object.Ref) {
 	}
 }
 
-// releaseKept has the backend stop keeping what was released since the last round.
+// releaseKept makes the backend stop keeping objects that were released since the last round.
 func (l *Loop) releaseKept() {
 	keeper, ok := l.backend.(backends.Keeper)
 	l.mu.Lock()

@@ -28,7 +28,7 @@ type Observer interface {
 	Failed(target string, phase Phase, err error)
 	// Drift: the target was in sync with this revision before, and needs that many ops to be in sync again.
 	Drift(target string, ops int)
-	// Disturbed: others changed the target, and that is not repaired yet, or goes on; nil once it is over.
+	// Disturbed: others changed the target, and this is not repaired yet or continues; nil once it has ended.
 	Disturbed(target string, d *Disturbance)
 	// Converged: the target is in sync with the revision, unless it is disturbed, and has that many owned rows. Called after every
 	// successful round, whether it wrote or not.

@@ -43,11 +43,11 @@ type Options struct {
 	// Known reports whether the source has an object, even if it could not be translated; nil knows the objects in the
 	// snapshot.
 	Known func(object.Ref) bool
-	// Unreadable reports whether part of the source cannot be read, so that any object may be declared there: then all
-	// objects that are missing when a run begins are kept, however few. Nil is never.
+	// Unreadable reports whether part of the source cannot be read, so that any object may be declared there: then all objects that are
+	// missing when a run begins are kept, however few. Nil means never.
 	Unreadable func() bool
-	// Unlisted reports whether objects of a kind have not been listed since the start: then all of that kind that are
-	// missing when a run begins are kept. Nil is never.
+	// Unlisted reports whether objects of a kind have not been listed since the start: then all objects of that kind that are missing when
+	// a run begins are kept. Nil means never.
 	Unlisted func(kind string) bool
 
 	Log      logrus.FieldLogger // nil discards

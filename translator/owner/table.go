@@ -2,21 +2,21 @@ package owner
 
 import "slices"
 
-// Table lists, for each thing that has one owner at a time, all that ask for it. The first in the order of the table owns it.
+// Table lists, for each thing that has one owner at a time, all candidates. The first in the order of the table owns it.
 type Table[K, C comparable] struct {
 	compare func(a, b C) int
 	asking  map[K][]C
 }
 
-// NewTable makes an empty table. No two that ask for the same thing may compare as equal.
+// NewTable makes an empty table. No two candidates for the same thing may compare as equal.
 func NewTable[K, C comparable](compare func(a, b C) int) *Table[K, C] {
 	return &Table[K, C]{compare: compare, asking: map[K][]C{}}
 }
 
-// All returns all that ask for k, its owner first. The list is read-only, and valid until the table changes.
+// All returns all candidates for k, its owner first. The list is read-only, and valid until the table changes.
 func (t *Table[K, C]) All(k K) []C { return t.asking[k] }
 
-// Owner returns the owner of k; false if none asks for it.
+// Owner returns the owner of k; false if there is none.
 func (t *Table[K, C]) Owner(k K) (C, bool) {
 	if all := t.asking[k]; len(all) > 0 {
 		return all[0], true
@@ -25,7 +25,7 @@ func (t *Table[K, C]) Owner(k K) (C, bool) {
 	return none, false
 }
 
-// Add records that c asks for k, which it did not before. It reports whether others do.
+// Add adds c to the candidates for k, which it was not before. It reports whether there are others.
 func (t *Table[K, C]) Add(k K, c C) (others bool) {
 	asking := t.asking[k]
 	i, _ := slices.BinarySearchFunc(asking, c, t.compare)
@@ -33,7 +33,7 @@ func (t *Table[K, C]) Add(k K, c C) (others bool) {
 	return len(asking) > 0
 }
 
-// Remove records that c no longer asks for k, and compares as it did when it was added. It reports whether others ask for k.
+// Remove removes c from the candidates for k. It must compare as it did when it was added. It reports whether others remain.
 func (t *Table[K, C]) Remove(k K, c C) (others bool) {
 	asking := t.asking[k]
 	if i, found := slices.BinarySearchFunc(asking, c, t.compare); found {

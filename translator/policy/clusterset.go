@@ -75,7 +75,7 @@ func require(s labels.Selector, more ...labels.Requirement) labels.Selector {
 	return s.Add(more...)
 }
 
-// withName narrows a selector to namespaces of a name. A name that is no value of a label comes from no API, and nothing has it.
+// withName narrows a selector to namespaces of a name. A name that is not a valid label value cannot come from an API, and matches nothing.
 func withName(s labels.Selector, name string) labels.Selector {
 	r, err := labels.NewRequirement(field.LabelName, selection.Equals, []string{name})
 	if err != nil {

@@ -9,16 +9,16 @@ import (
 	"github.com/netloom/netloom/translator/budget"
 )
 
-// HostChanged has the policies that name a DNS name translated again: whether it resolves changed, or what it costs. Their sets
-// follow its addresses without that.
+// HostChanged causes the policies that contain a DNS name to be translated again: it resolves now or no longer, or its cost has changed.
+// Their sets follow its addresses without this.
 func (t *Table) HostChanged(name string) {
 	for ref := range t.withHost[name] {
 		t.markDirty(ref)
 	}
 }
 
-// domainPeer returns the DNS names of a peer. What DNS does not answer matches nothing, and neither does a wildcard, since DNS
-// cannot list the names below a domain. Answers beyond the budget close the policy.
+// domainPeer returns the DNS names of a peer. A name without an answer matches nothing, and neither does a wildcard, because DNS cannot
+// list the names below a domain. Answers beyond the budget close the policy.
 func (p *clusterPolicy) domainPeer(path string, names []v1alpha2.DomainName) []string {
 	var out []string
 	for _, text := range names {

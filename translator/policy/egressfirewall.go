@@ -14,8 +14,7 @@ import (
 )
 
 // formOfFirewall is an EgressFirewall as the last of the policies in the admin tier: what it denies is denied, what it allows is left to
-// NetworkPolicies, and connections to pods are none of its business. A rule for a DNS name, whose addresses are not known, has no
-// effect here.
+// NetworkPolicies, and connections to pods are not affected. A rule for a DNS name, whose addresses are not known, has no effect here.
 func formOfFirewall(o *ovnkubernetes.EgressFirewall) *clusterForm {
 	namespace := &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: o.Namespace}}
 	inside := newClusterRule(intent.Egress, 0, "inside the cluster", actionPass, "ports", nil)

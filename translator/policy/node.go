@@ -40,8 +40,8 @@ func NodeOf(node *corev1.Node, faults *field.Faults) *intent.Node {
 }
 
 // translateNode allows a node to reach the pods that run on it, whatever policies say: traffic from the pod's local
-// node is always admitted (NetworkPolicySpec.ingress), such as probes of the kubelet. If no policy denies ingress, there is
-// nothing to admit. If there is an own node, others have no pods that are subjects, and no flow enters at them.
+// node is always admitted (NetworkPolicySpec.ingress), such as probes of the kubelet. If no policy denies ingress, there is nothing to
+// allow. If there is an own node, other nodes have no pods that are subjects, and no flow enters at them.
 func (t *Table) translateNode(node *corev1.Node) (*result, []object.Problem) {
 	faults := field.Faults{Of: t.source.Origin(object.KindNode, node)}
 	if !t.sets.IsOwn(node.Name) {

@@ -9,7 +9,7 @@ import (
 // opaqueRef is the reference of the policy that isolates opaque pods. No object has it.
 func opaqueRef() object.Ref { return object.Ref{Kind: "Budget", Name: "opaque-pods"} }
 
-// IsolateOpaque has opaque pods isolated in both directions while there are some: any policy may select them.
+// IsolateOpaque isolates opaque pods in both directions while there are any, because any policy might select them.
 func (t *Table) IsolateOpaque(some bool) {
 	if t.opaque != some {
 		t.opaque = some

@@ -25,7 +25,7 @@ type division struct {
 	rest  *rest       // of the others, nil if there are none
 }
 
-// rest is what is left of a rule without the peers that are worth sharing.
+// rest is the remainder of a rule without the peers that are worth sharing.
 type rest struct {
 	peer intent.Peer
 	set  *sets.Spec // nil with any peer
@@ -81,7 +81,7 @@ func (r *result) uses() []use {
 	return out
 }
 
-// share has the rules of an object divided that replaces old. If it has none, nothing is in common with it any more.
+// share causes the rules of an object that replaces old to be divided. If it has none, it no longer has anything in common with others.
 func (t *Table) share(ref object.Ref, old, now *result) {
 	was := &parts{}
 	if old != nil && old.parts != nil {
@@ -99,8 +99,8 @@ func (t *Table) share(ref object.Ref, old, now *result) {
 
 func (t *Table) divideAgain(ref object.Ref) { t.dirty.Add(dirty.Parts, ref) }
 
-// divideAll divides the rules that may be divided in another way than before. What is left of one may in turn be worth sharing with
-// what is left of others, which depends on no further division.
+// divideAll divides the rules whose division may have changed. Their remainders may in turn be worth sharing, which does not depend on any
+// further division.
 func (t *Table) divideAll() {
 	for t.dirty.Len(dirty.Parts) > 0 {
 		for _, ref := range t.dirty.Take(dirty.Parts, object.Ref.Compare) {
@@ -117,8 +117,8 @@ func (t *Table) divideAll() {
 	}
 }
 
-// count counts what an object has in common with others while snapshots show it: what concerns no pod of the own node is not worth
-// sharing there.
+// count counts the parts that an object has in common with others while snapshots show it: parts that affect no pod of the own node are not
+// worth sharing there.
 func (t *Table) count(ref object.Ref, r *result) {
 	var now []use
 	if r.parts.counted = t.sets.Shows(&r.refs); r.parts.counted {
@@ -164,7 +164,7 @@ func (r *rest) shared(policy *intent.Policy, d *divisible) intent.SetID {
 	return intent.SharedSet(policy.Direction, r.peer, policy.Rules[d.rule].Ports)
 }
 
-// division divides a rule by what is worth sharing.
+// division splits off the parts of a rule that are worth sharing.
 func (t *Table) division(policy *intent.Policy, d *divisible) division {
 	if d.peers == nil {
 		return division{rest: &rest{peer: intent.Peer{Kind: intent.PeerAny}}}

@@ -14,11 +14,11 @@ import (
 	"github.com/netloom/netloom/translator/owner"
 )
 
-// maxValuesBeyond is how many values the podSelector of a policy may compare with that is newer than those that use up the budget of
-// its namespace, of which there may be any number.
+// maxValuesBeyond is how many values the podSelector of a policy beyond the budget of its namespace may compare with. There may be any
+// number of such policies.
 const maxValuesBeyond = 64
 
-// compareAge orders policies and nodes by age, so that those that do not fit in are not translated first.
+// compareAge orders policies and nodes by age, so that those that do not fit the budget are not translated first.
 func (t *Table) compareAge(a, b object.Ref) int {
 	return cmp.Or(owner.CompareAge(t.created(a), t.created(b)), a.Compare(b))
 }
@@ -37,7 +37,7 @@ func (p *translation) ref() object.Ref {
 // prefixesOfExcept is about how many prefixes are left for each except of an ipBlock.
 const prefixesOfExcept = 24
 
-// Estimate is about what a NetworkPolicy costs, from its size alone. One that does not fit in its budget costs little.
+// Estimate returns the approximate cost of a NetworkPolicy, from its size alone. One that exceeds its budget costs little.
 func (t *Table) Estimate(np *networkingv1.NetworkPolicy) int64 {
 	ref := object.Ref{Kind: object.KindNetworkPolicy, Namespace: np.Namespace, Name: np.Name}
 	if !t.ledger.Fits(ref, np.CreationTimestamp) {
@@ -59,7 +59,7 @@ func (t *Table) Estimate(np *networkingv1.NetworkPolicy) int64 {
 	return budget.Estimate(budget.Prefixes, prefixes) + budget.Estimate(budget.Selectors, selectors) + budget.Estimate(budget.Rules, rules)
 }
 
-// charge charges the policy to its namespace. It returns an error if it is beyond its own budget or that of the namespace.
+// charge charges the policy to its namespace. It returns an error if the policy exceeds its own budget or that of the namespace.
 func (p *translation) charge() error {
 	if p.standing != budget.Beyond {
 		terms := p.terms()
@@ -96,7 +96,7 @@ func (p *translation) terms() []string {
 	return ids
 }
 
-// beyond says that the policy does not fit in the budget of its namespace.
+// beyond reports that the policy does not fit the budget of its namespace.
 func (p *translation) beyond() string {
 	if p.Of.Namespace == "" {
 		return "the cluster-wide policies exceed their budget, and this is one of the newest"
@@ -111,8 +111,8 @@ func (t *Table) measure() {
 	}
 }
 
-// Balance applies the budgets of namespaces to what the policies select now. Policies that do not fit in any more, and those that do
-// now, are to be translated again.
+// Balance applies the budgets of namespaces to what the policies select now. Policies that no longer fit, and those that now fit, are
+// translated again.
 func (t *Table) Balance() {
 	t.measure()
 	t.ledger.Settle()

@@ -9,9 +9,9 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 )
 
-// oneRule is the weight of a rule. With n peers it weighs 1/n for each. What rules have in common is worth rows of its own if it weighs
-// more than one rule: if more than n rules with n peers have it. So fewer rows are shared than there are rules, and a rule whose peers are
-// all shared has none of its own.
+// oneRule is the weight of a rule. A rule with n peers contributes 1/n for each. A part that rules have in common is worth its own rows if
+// it weighs more than one rule, that is, if more than n rules with n peers have it. So there are fewer shared rows than rules, and a rule
+// whose peers are all shared has no rows of its own.
 const oneRule = 1 << 32
 
 // use is something that one rule allows to its subject.
@@ -38,14 +38,14 @@ type user struct {
 
 func (u user) less(v user) bool { return cmp.Or(u.compare(v.use), u.policy.Compare(v.policy)) < 0 }
 
-// sharing counts what rules have in common, either peer by peer, where rules with equal lists count once, or what is left of their lists,
-// where those with equal subjects do: equal policies share everything already.
+// sharing counts what rules have in common: either peer by peer, where rules with equal lists count once, or by the remainders of their
+// lists, where rules with equal subjects count once. Equal policies already share everything.
 type sharing struct {
 	users   *btree.BTreeG[user]
 	weights map[intent.SetID]*weight // of what is used
 }
 
-// weight is how much the rules with something weigh. Its users share its name.
+// weight is the total weight of the rules that share a part. Its users have the name of the part.
 type weight struct {
 	what intent.SetID
 	sum  uint64
@@ -61,7 +61,7 @@ func newSharing() sharing {
 // len counts what is used.
 func (s sharing) len() int { return len(s.weights) }
 
-// worth reports whether it is worth rows of its own.
+// worth reports whether it is worth its own rows.
 func (s sharing) worth(what intent.SetID) bool {
 	w := s.weights[what]
 	return w != nil && w.sum > oneRule

@@ -71,8 +71,8 @@ func (p *translation) peer(spec *sets.Spec) intent.Peer {
 
 func (p *translation) retain(spec sets.Spec) intent.SetID { return p.sets.Retain(&p.ruleRefs, spec) }
 
-// dropRules drops all rules. What the numbers of named ports depend on is still watched: with fewer of them the policy may
-// be within its budget again. So is what the rules select if they are the next that would fit in that of the namespace.
+// dropRules drops all rules. The numbers of named ports are still watched: with fewer of them the policy may fit its budget again. So is
+// what the rules select if the policy is the next that would fit the budget of the namespace.
 func (p *translation) dropRules() {
 	for _, policy := range p.out.policies {
 		policy.Rules = nil

@@ -1,9 +1,9 @@
 // Package sdwan translates SD-WAN resources, Services that are reachable through CNFs, and the pods of the CNFs themselves.
 //
 // A pod with the label sdewanPurpose is a CNF as well as an endpoint, and an SD-WAN resource with the same value, in the same
-// namespace unless Options.ClusterWide says otherwise, becomes device intents for all CNFs of that scope. A resource without
-// the label is for none. Changes of pods do not cause resources to be translated: each CNF has its own interfaces of
-// networks, and the pods of a SdewanApplication are a set that the label cache keeps.
+// namespace unless Options.ClusterWide says otherwise, becomes device intents for all CNFs of that scope. A resource without the label
+// applies to none. Changes of pods do not cause resources to be translated: each CNF has its own interfaces of networks, and the pods of a
+// SdewanApplication are a set that the label cache keeps.
 //
 // A resource may name a zone, policy or proposal. If there is such a resource for the same scope, in the same namespace, it
 // refers to that; otherwise to something that a person created on the devices. So resources may be created in any order:

@@ -14,7 +14,7 @@ import (
 	"github.com/netloom/netloom/translator/owner"
 )
 
-// place is what only one service of a network can own, or one of the cluster if it is a cluster IP or a node port.
+// place is an address and port that only one service of a network can own, or only one of the cluster if it is a cluster IP or a node port.
 type place struct {
 	addr     netip.Addr
 	protocol intent.Protocol
@@ -29,25 +29,25 @@ func onceOnly(f *intent.Frontend) bool {
 	return f.Kind == intent.ClusterAddress || f.Kind == intent.NodePort
 }
 
-// owners lists for each place the services that ask for it, its owner first.
+// owners lists for each place the services that request it, its owner first.
 type owners struct {
 	*owner.Table[place, *service]
 }
 
 func newOwners() owners { return owners{owner.NewTable[place](olderFirst)} }
 
-// olderFirst puts the older of two services first: it owns what both ask for. One whose age is unknown is younger than any;
-// of equals, the first by name. A Service always comes before a ServiceImport: the API server gives each of its addresses to
-// only one Service.
+// olderFirst puts the older of two services first: it owns what both request. A service of unknown age is younger than any other; of
+// equals, the first by name comes first. A Service always comes before a ServiceImport: the API server gives each of its addresses to only
+// one Service.
 func olderFirst(s, o *service) int {
 	return cmp.Or(strings.Compare(s.ref.Kind, o.ref.Kind), owner.CompareAge(s.created, o.created), s.ref.Compare(o.ref))
 }
 
-// contested are places that several services ask for, now or before.
+// contested are places that several services request, now or before.
 type contested map[place]bool
 
-// replace has s ask for the places of s.wanted instead of those of was, with this creation time. Among contested, it records those
-// that s gave up or newly asks for, and that others ask for too.
+// replace makes s request the places of s.wanted instead of those of was, with this creation time. In contested, it records those that s
+// gave up or newly requests and that others request too.
 func (c owners) replace(s *service, was *intent.LoadBalancer, created metav1.Time, among contested) {
 	leave := func(f *intent.Frontend) {
 		if key := placeOf(f); c.Remove(key, s) {
@@ -105,15 +105,15 @@ func (owners) difference(was, now *intent.LoadBalancer, visit func(gone, came *i
 	}
 }
 
-// standing is who owns a place that several services ask for. A place that the first of them can have only once in the cluster is
-// its own; otherwise each network has an owner.
+// standing is the ownership of a place that several services request. If the first of them needs it cluster-wide, it owns the place
+// everywhere; otherwise each network has an owner.
 type standing struct {
 	first     *service
 	once      bool                // the first owns the place in every network
 	byNetwork map[string]*service // unless once
 }
 
-// standings are those of places, each found when it is needed: a place that n services ask for costs n, not n for each of them.
+// standings are those of places, each computed when it is needed: a place that n services request costs n, not n for each of them.
 type standings map[place]standing
 
 // of returns who owns a place.
@@ -134,7 +134,7 @@ func (d standings) of(key place, asking []*service) standing {
 	return out
 }
 
-// owner returns the owner of the place that s asks for with a frontend: s itself, or an older service.
+// owner returns the owner of the place that s requests with a frontend: s itself, or an older service.
 func (c owners) owner(s *service, f *intent.Frontend, known standings) *service {
 	key := placeOf(f)
 	asking := c.All(key)
@@ -148,7 +148,7 @@ func (c owners) owner(s *service, f *intent.Frontend, known standings) *service 
 	return now.byNetwork[s.wanted.Network]
 }
 
-// frontend returns the frontend with which s asks for a place.
+// frontend returns the frontend with which s requests a place.
 func (s *service) frontend(key place) *intent.Frontend {
 	f := intent.Frontend{Addr: key.addr, Protocol: key.protocol, Port: key.port}
 	i, _ := slices.BinarySearchFunc(s.wanted.Frontends, f, func(a, b intent.Frontend) int { return a.Compare(&b) })

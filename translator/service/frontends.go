@@ -87,8 +87,8 @@ func (s *translation) reserve(because error, limits budget.Limits) {
 	s.Add("spec", "%v; it has no load balancer", because)
 }
 
-// readClusterIPs reads spec.clusterIPs, or spec.clusterIP if that is empty. "None" is a headless Service, and none at
-// all one that waits for an address.
+// readClusterIPs reads spec.clusterIPs, or spec.clusterIP if that is empty. "None" is a headless Service; an empty list is one that waits
+// for an address.
 func (s *translation) readClusterIPs() {
 	path, texts := "spec.clusterIPs[%d]", s.object.Spec.ClusterIPs
 	switch {
@@ -256,7 +256,7 @@ func (s *translation) ingressIPs() []netip.Addr {
 	return out
 }
 
-// take appends an address. One of a family in which the Service has no cluster IP is reported instead.
+// take appends an address. If the Service has no cluster IP of its family, the address is reported instead.
 func (s *translation) take(to []netip.Addr, path, text string) []netip.Addr {
 	a, err := field.ParseAddr(text)
 	switch {

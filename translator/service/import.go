@@ -13,8 +13,8 @@ func (t *Table) PutImport(o *mcsv1alpha1.ServiceImport) {
 	t.at(object.Ref{Kind: object.KindServiceImport, Namespace: o.Namespace, Name: o.Name}).object = serviceOf(o)
 }
 
-// serviceOf returns the Service that an import amounts to. A headless one has no address, and so no frontend. An unknown type is
-// kept, and reported when the Service is translated.
+// serviceOf returns the Service that an import is equivalent to. A headless one has no address, and therefore no frontend. An unknown type
+// is kept, and reported when the Service is translated.
 func serviceOf(o *mcsv1alpha1.ServiceImport) *corev1.Service {
 	s := &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{

@@ -10,11 +10,10 @@ import (
 	"github.com/netloom/netloom/translator/owner"
 )
 
-// reserved is how many frontends a Service keeps that does not fit in the budget of its namespace: there may be any number of
-// such Services.
+// reserved is how many frontends a Service keeps if it exceeds the budget of its namespace: there may be any number of such Services.
 func reserved() budget.Limits { return budget.Limits{budget.Frontends: 100} }
 
-// compareAge orders Services by age, so that those that do not fit in are not translated first.
+// compareAge orders Services by age, so that those that do not fit the budget are not translated first.
 func (t *Table) compareAge(a, b object.Ref) int {
 	return cmp.Or(owner.CompareAge(t.createdOf(a), t.createdOf(b)), a.Compare(b))
 }

@@ -19,11 +19,11 @@ import (
 // service is a Service with everything that belongs to it, and what it was translated to.
 type service struct {
 	ref     object.Ref
-	object  *corev1.Service           // of a ServiceImport, what it amounts to; nil while only its slices are known
+	object  *corev1.Service           // of a ServiceImport, the equivalent Service; nil while only its slices are known
 	slices  []*endpointSlice          // by name
 	created metav1.Time               // its creation time among the owners
-	wanted  *intent.LoadBalancer      // every frontend that it asks for, whichever service owns it; nil means none
-	over    bool                      // is beyond its budget: what it wants has no backends
+	wanted  *intent.LoadBalancer      // every frontend that it requests, whichever service owns it; nil means none
+	over    bool                      // exceeds its budget: its frontends have no backends
 	pools   map[pool][]intent.Backend // behind the frontends of wanted
 	denied  map[intent.Families][]netip.Prefix
 	faults  []object.Problem     // of the object itself
@@ -114,8 +114,8 @@ func (t *Table) file(key object.Ref, now *endpointSlice) {
 	}
 }
 
-// Translate translates the services that changed and writes those whose result differs. All of them ask for their
-// frontends before any is given one, so no frontend is ever written for two.
+// Translate translates the services that changed and writes those whose result differs. All of them request their frontends before any of
+// them gets one, so no frontend is ever written for two.
 func (t *Table) Translate(next *intent.Builder) {
 	settle, among := map[*service]bool{}, contested{}
 	for t.dirty.Len(dirty.LoadBalancers) > 0 {
@@ -138,7 +138,7 @@ func (t *Table) Translate(next *intent.Builder) {
 	}
 }
 
-// translate determines what s wants and asks for it. Places for which others are affected are recorded among the contested.
+// translate determines the places that s wants and requests them. Places where others are affected are recorded as contested.
 func (t *Table) translate(s *service, among contested) {
 	was := s.wanted
 	var now translation

@@ -103,8 +103,8 @@ func (t *Table) addSubjects(r *Refs, id intent.SetID, term labelcache.Term) {
 	t.cache.AddTerm(labelcache.SetID(id), a.term)
 }
 
-// Gate has snapshots show the object only while the set has a member, if there is an own node: policies that select no
-// pod there do not concern it. Without an own node, every object is shown.
+// Gate makes snapshots show the object only while the set has a member, if there is an own node: policies that select no pod there do not
+// affect it. Without an own node, every object is shown.
 func (t *Table) Gate(r *Refs, id intent.SetID) {
 	if t.node != "" {
 		r.gate = id
@@ -152,7 +152,7 @@ func (t *Table) Release() {
 	t.replaced = nil
 }
 
-// Show has snapshots show the sets of an object, unless its gate has no member.
+// Show makes snapshots show the sets of an object, unless its gate has no member.
 func (t *Table) Show(r *Refs) {
 	t.show(r, t.Shows(r))
 }

@@ -56,7 +56,7 @@ func NewTable(cache *labelcache.Cache, hosts *host.Table, queue *dirty.Queue, cl
 	}
 }
 
-// HostChanged has the sets with the addresses of a DNS name compared with what they have now.
+// HostChanged marks the sets with the addresses of a DNS name, which are then compared with its current addresses.
 func (t *Table) HostChanged(name string) {
 	for id := range t.withHost[name] {
 		t.touch(id)
@@ -66,7 +66,7 @@ func (t *Table) HostChanged(name string) {
 // Matches returns the terms that match another number of endpoints than when it was last called: see labelcache.Cache.Matches.
 func (t *Table) Matches() []labelcache.Matches { return t.cache.Matches() }
 
-// Measure has the label cache match a term until Measured, so that Matches has it before a set is retained that has it.
+// Measure makes the label cache match a term until Measured, so that Matches includes it before a set with the term is retained.
 func (t *Table) Measure(term labelcache.Term) {
 	t.cache.AddTerm(measuredTerms, term)
 	t.measured = append(t.measured, term)

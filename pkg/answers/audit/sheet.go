@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// WriteCSV writes a report as one table with a value in each line, which spreadsheets can filter and pivot. No cell is a formula for
-// them, whatever objects are called.
+// WriteCSV writes a report as one table with a value in each line, which spreadsheets can filter and pivot. No cell is interpreted as a
+// formula, whatever the names of objects.
 func (r *Report) WriteCSV(w io.Writer) error {
 	s := sheet{csv.NewWriter(w)}
 	s.line("section", "namespace", "name", "to", "property", "value")
@@ -89,7 +89,7 @@ func (s sheet) counts(section, namespace string, c Counts) {
 	}
 }
 
-// harmless is a text that no spreadsheet takes for a formula: see OWASP, CSV Injection.
+// harmless is a text that no spreadsheet interprets as a formula: see OWASP, CSV Injection.
 func harmless(text string) string {
 	if strings.ContainsAny(text[:min(1, len(text))], "=+-@\t\r\n") || strings.HasPrefix(text, "＝") || strings.HasPrefix(text, "＋") ||
 		strings.HasPrefix(text, "－") || strings.HasPrefix(text, "＠") {

@@ -29,7 +29,7 @@ func (r *Recorder) Use(guide *Guide) {
 	r.guide = guide
 }
 
-// Line counts a line. It returns the flow and its time if the flow is new. Lines that are none of an ACL log are ignored.
+// Line counts a line. It returns the flow and its time if the flow is new. Other lines than those of an ACL log are ignored.
 func (r *Recorder) Line(line []byte, now time.Time) (k Key, at time.Time, isNew bool) {
 	e, ok := acllog.Parse(string(line), now)
 	if !ok {

@@ -105,7 +105,7 @@ func (c *Checker) restore(ref object.Ref) {
 	c.t.Snapshot()
 }
 
-// ordered finds what has no effect because others have precedence. Egress as a whole is judged only if all peers are known.
+// ordered finds rules that have no effect because others take precedence. Egress as a whole is judged only if all peers are known.
 func (x *translation) ordered(known bool) (out []Finding, incomplete bool) {
 	if !x.snapshot.Tiered() {
 		return nil, false

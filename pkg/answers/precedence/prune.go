@@ -7,9 +7,9 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 )
 
-// Pruner finds NetworkPolicies, and rules of theirs, without which every verdict stays the same at present because other
-// NetworkPolicies decide the same. What it has found once is taken as removed from then on: of two equal policies it finds one, and
-// everything it has found can be removed together. It is not safe for concurrent use.
+// Pruner finds NetworkPolicies and rules without which every verdict stays the same at present, because other NetworkPolicies decide the
+// same. Each finding counts as removed from then on: of two equal policies it finds one, and all its findings can be removed together. It
+// is not safe for concurrent use.
 //
 // What it finds is certain, but it does not find everything: the pods of a rule must all be among those of each single rule that
 // replaces it, while peers and ports may be covered by several together. What matches nothing at present is not found.

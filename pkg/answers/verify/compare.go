@@ -82,7 +82,7 @@ func Compare(state *world.State, rows *nbtrace.Rows) *Report {
 	return c.report
 }
 
-// readFaults takes note of rows that nobody can evaluate.
+// readFaults records rows that cannot be evaluated.
 func (c *comparison) readFaults(err error) {
 	joined, ok := err.(interface{ Unwrap() []error })
 	if !ok {

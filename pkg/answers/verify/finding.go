@@ -32,7 +32,7 @@ type Finding struct {
 	// ACLs are the rows that decided, in the directions in which they should not have decided so.
 	ACLs []Decision `json:"acls"`
 	// Policies are those that decide by the API, as Kind/namespace/name: those that allow what is closed, or isolate from what
-	// is opened. It is empty if none of them concerns the connection.
+	// is opened. It is empty if no policy applies to the connection.
 	Policies []string `json:"policies"`
 
 	traffic  reach.Traffic

@@ -132,7 +132,7 @@ func run(ctx context.Context, beside []func(context.Context) error, play func(co
 	for range left {
 		faults = append(faults, <-ended)
 	}
-	// Those that were ended are no failure, but must not hide the one that ended them.
+	// Those that were ended did not fail, but must not hide the one that ended them.
 	return errors.Join(slices.DeleteFunc(faults, func(err error) bool { return errors.Is(err, context.Canceled) })...)
 }
 

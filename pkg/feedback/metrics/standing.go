@@ -2,8 +2,8 @@ package metrics
 
 import "sync"
 
-// standing is what netloom_problems counts: it is zero only while all objects are understood and all targets are in sync. The
-// zero value has no problems and no targets.
+// standing is what netloom_problems counts: it is zero only while all objects are understood and all targets are in sync. The zero value
+// has neither problems nor targets.
 type standing struct {
 	mu      sync.Mutex
 	objects int

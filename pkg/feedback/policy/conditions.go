@@ -49,7 +49,7 @@ type conditions struct {
 	err error // why the last one could not be written; nil if it could
 }
 
-// types returns the types of conditions in a PolicyStatus, and those that take their place in a policy.
+// types returns the types of conditions in a PolicyStatus, and the corresponding ones in a policy.
 func (c *conditions) types() map[string]string {
 	suffix := ""
 	if c.node != "" {
@@ -85,8 +85,7 @@ func (c *conditions) read(ctx context.Context, key object.Ref) ([]metav1.Conditi
 	return c.own(got), nil
 }
 
-// own returns the conditions of an object that this netloom writes. What does not have their form is left out, and will be
-// overwritten.
+// own returns the conditions of an object that this netloom writes. Malformed ones are left out, and will be overwritten.
 func (c *conditions) own(u *unstructured.Unstructured) []metav1.Condition {
 	var object struct {
 		Status struct {

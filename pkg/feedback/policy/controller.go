@@ -168,7 +168,7 @@ func (c *Controller) next(ctx context.Context, q *queue) bool {
 	return ctx.Err() == nil
 }
 
-// await returns the present world once objects can be judged in it; nil if ctx ended first.
+// await returns the current world once objects can be judged in it; nil if ctx ended first.
 func (c *Controller) await(ctx context.Context) *report.World {
 	for ctx.Err() == nil {
 		world := c.current()
@@ -187,7 +187,7 @@ func (c *Controller) await(ctx context.Context) *report.World {
 	return nil
 }
 
-// current returns the present world; nil before the first snapshot. If targets have changed in a way that affects all
+// current returns the current world; nil before the first snapshot. If targets have changed in a way that affects all
 // policies, all are queued.
 func (c *Controller) current() *report.World {
 	seen := c.sequence() // before anything is read: any later change makes the world outdated

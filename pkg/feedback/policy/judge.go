@@ -124,8 +124,8 @@ func (c *Controller) mayStay(key object.Ref, had, now *v1alpha1.PolicyStatusStat
 	return false
 }
 
-// notify creates Events for what is new. For what was there at the start, and matches its object, these are problems and
-// pods that are not protected.
+// notify creates Events for changes. For objects that existed at the start and match their status, it creates only those for problems and
+// for pods that are not protected.
 func (c *Controller) notify(world *report.World, key object.Ref, is tracked, was *reported, had, now *v1alpha1.PolicyStatusStatus) {
 	if c.opts.Events == nil {
 		return
@@ -148,7 +148,7 @@ func (c *Controller) notify(world *report.World, key object.Ref, is tracked, was
 	}
 }
 
-// remember stores what was reported on a policy, and the sets whose sizes were.
+// remember stores what was reported on a policy, and the sets whose sizes were reported.
 func (c *Controller) remember(world *report.World, p report.Policy, s *reported) {
 	key := p.Key()
 	c.forgetSets(key)

@@ -24,8 +24,8 @@ type rounds struct {
 // Failed records that a round failed.
 func (r rounds) Failed(target string, _ reconcile.Phase, _ error) { r.of.failed(target) }
 
-// Disturbed records that others contest a target, or that this has ended. Single changes by others are repaired before anybody
-// could read about them.
+// Disturbed records that others contest a target, or that this has ended. Single changes by others are repaired before anyone could notice
+// them.
 func (r rounds) Disturbed(target string, d *reconcile.Disturbance) {
 	r.of.contested(target, d != nil && d.Contested)
 }

@@ -43,7 +43,7 @@ func (q *queue) addFirst(ref object.Ref) {
 // do adds a chore, after a time.
 func (q *queue) do(chore string, after time.Duration) { q.AddAfter(object.Ref{Kind: chore}, after) }
 
-// order returns what is urgent first, and otherwise what was added first.
+// order returns urgent items first, and the others in the order in which they were added.
 type order struct {
 	mu          sync.Mutex
 	urgent      map[object.Ref]bool // until they are popped

@@ -59,8 +59,8 @@ func newTracker(state State, nodes bool) *tracker {
 	return t
 }
 
-// begin starts a term. What is known about the targets is dropped: another process may have written to them and reported on
-// them meanwhile.
+// begin starts a term. What is known about the targets is dropped: another process may have written to them and reported on them in the
+// meantime.
 func (t *tracker) begin() *queue {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -147,7 +147,7 @@ func (t *tracker) takeChange(c *intent.Change, now, before *intent.Snapshot) {
 	}
 }
 
-// takeNode reports whether ref is a node that came or went: its targets count while it exists. The lock is held.
+// takeNode reports whether ref is a node that was added or deleted: its targets count while it exists. The lock is held.
 func (t *tracker) takeNode(ref object.Ref) bool {
 	if t.nodes == nil || ref.Kind != kindNode {
 		return false
@@ -281,7 +281,7 @@ func (t *tracker) is(ref object.Ref) (tracked, bool) {
 	return is, ok
 }
 
-// setOpen records whether some target may not enforce a policy; seen is the sequence when that was worked out.
+// setOpen records whether some target may not enforce a policy; seen is the sequence when this was determined.
 func (t *tracker) setOpen(ref object.Ref, settled bool, seen uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -326,7 +326,7 @@ func (t *tracker) facts() (problems []object.Problem, nodes []string) {
 // isReported reports whether objects of a kind are reported on.
 func isReported(kind string) bool { return object.IsPolicy(kind) || kind == object.KindService }
 
-// problemsOf lists the problems of policies and Services among all. What could not be read has no status.
+// problemsOf lists the problems of policies and Services among all. Objects that could not be read have no status.
 func problemsOf(all []object.Problem) []object.Problem {
 	return slices.DeleteFunc(slices.Clone(all), func(p object.Problem) bool {
 		return p.Place != (object.Place{}) || !isReported(p.Ref.Kind)

@@ -83,14 +83,14 @@ func (f *fleet) Wake() {
 	}
 }
 
-// A burst of changes is one plan, and so one reload of each service: snapshots are gathered until none came for a while,
-// but not for longer than the limit.
+// A burst of changes is one plan, and therefore one reload of each service: snapshots are gathered until none has come for a while, but not
+// for longer than the limit.
 const (
 	gatherQuiet = 200 * time.Millisecond
 	gatherLimit = time.Second
 )
 
-// Run works until ctx ends and all loops have ended. Devices stay as they are then. It may be called again.
+// Run works until ctx ends and all loops have ended. Devices then stay as they are. It may be called again.
 func (f *fleet) Run(ctx context.Context) error {
 	f.unread.Reset()
 	f.Wake()
@@ -169,7 +169,7 @@ func (f *fleet) compare(ctx context.Context, s *intent.Snapshot) {
 	f.env.Metrics.CNFs(counts)
 }
 
-// forget drops the metrics of a CNF that is gone, once its loop counts nothing more.
+// forget drops the metrics of a deleted CNF, once its loop has stopped counting.
 func (f *fleet) forget(m *member) {
 	target := targetName(m.cnf)
 	if m.loop == nil {

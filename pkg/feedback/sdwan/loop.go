@@ -33,8 +33,8 @@ type deviceLoop struct {
 	loop   *reconcile.Loop // nil while there is no target
 	client *openwrt.Client // requests reports; nil while there is no target
 	fault  error           // why there is no target
-	// synced is set once the device was in sync with this process, and kept nothing. What was missing from the source since
-	// was missing while netloom watched, so nothing on the device is lost.
+	// synced is set once the device was in sync with this process, and kept nothing. Objects that went missing from the source since then
+	// did so while netloom watched, so nothing on the device is lost.
 	synced bool
 }
 
@@ -192,7 +192,7 @@ func (d *deviceLoop) reporter() *openwrt.Client {
 	return d.client
 }
 
-// staleRounds is after how many failed read-backs the contents of a device count as unknown.
+// staleRounds is the number of failed read-backs after which the contents of a device count as unknown.
 const staleRounds = 2
 
 // state returns the state of the target.

@@ -44,7 +44,7 @@ type Options struct {
 	ClusterWide    bool   // objects are for the CNFs of their purpose in every namespace
 	ServiceRules   string // which Services CNFs offer, see ParseServiceRules in translator/sdwan; "" means off
 	ServicePurpose string // of the CNFs that offer Services without a label of their own
-	PlainHTTP      bool   // connects by HTTP to CNFs that name no certificate; false does not configure them
+	PlainHTTP      bool   // connects by HTTP to CNFs that name no certificate; if false, they are not configured
 
 	// Dial opens connections to devices; nil uses the network.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)

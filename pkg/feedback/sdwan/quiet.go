@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// A reload may interrupt tunnels. So the first change after a quiet time is written at once, but after a reload changes are
-// gathered: until none came for a while, but not for longer than the limit after that reload.
+// A reload may interrupt tunnels. So the first change after a quiet time is written at once, but after a reload, changes are gathered until
+// none has come for a while, but not for longer than the limit after that reload.
 const (
 	quietPause = time.Second
 	quietLimit = 5 * time.Second
@@ -26,7 +26,7 @@ func (q *quiet) Reloaded() {
 	q.reloaded = time.Now()
 }
 
-// Wake calls wake: at once, or after the pause that the last reload asks for. Calls in between become one.
+// Wake calls wake: at once, or after the pause that the last reload requires. Calls in between are combined.
 func (q *quiet) Wake(wake func()) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

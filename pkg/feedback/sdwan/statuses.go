@@ -152,7 +152,7 @@ func (s *statuses) noteOpen(ref object.Ref, open bool) {
 	}
 }
 
-// problemsOf lists the problems of SD-WAN objects among all. What could not be read has no status.
+// problemsOf lists the problems of SD-WAN objects among all. Objects that could not be read have no status.
 func problemsOf(all []object.Problem) []object.Problem {
 	return slices.DeleteFunc(slices.Clone(all), func(p object.Problem) bool {
 		return p.Place != (object.Place{}) || status.Finalizer(p.Ref.Kind) == ""

@@ -78,8 +78,8 @@ func (w *statusWorker) world() *status.World {
 	})
 }
 
-// judge writes the status and the finalizers that an object should have. If that fails, it is retried later and not before:
-// however often the object changes meanwhile, the API gets no more requests.
+// judge writes the status and the finalizers that an object should have. If that fails, it is retried after a while and not before: however
+// often the object changes in the meantime, the API gets no more requests.
 func (w *statusWorker) judge(ctx context.Context, world *status.World, ref object.Ref) {
 	if w.retries[ref].After(time.Now()) {
 		return
@@ -140,7 +140,7 @@ func (w *statusWorker) write(ctx context.Context, world *status.World, ref objec
 	return err
 }
 
-// current returns an object as it is now, as far as is known; nil if it is gone.
+// current returns an object as it is now, as far as is known; nil if it was deleted.
 func (w *statusWorker) current(ref object.Ref) status.Object {
 	found, _ := w.env.Objects.Get(ref)
 	o, ok := found.(status.Object)

@@ -75,8 +75,8 @@ func (w *Coverage) Of(target string) (backends.Coverage, bool) {
 	return backends.Coverage{}, false
 }
 
-// Planned reports what got worse. What got better has not been written yet, and what the target has before the first write is only of
-// interest if that fails.
+// Planned reports coverage that got worse. Improvements have not been written yet, and the state of the target before the first write only
+// matters if that write fails.
 func (w *Coverage) Planned(target string, _ *backends.Plan, _ time.Duration) {
 	w.update(target, func(c *covered, now backends.Coverage) bool { return c.known && worse(c.now, now) })
 }
@@ -129,7 +129,7 @@ func (w *Coverage) update(target string, asked func(c *covered, now backends.Cov
 	}
 }
 
-// worse reports whether fewer pods are protected in now, or more only by what is kept.
+// worse reports whether fewer pods are protected in now, or more of them only by kept ports.
 func worse(was, now backends.Coverage) bool {
 	return now.Missing.Len() > was.Missing.Len() || now.Kept+now.Held > was.Kept+was.Held
 }

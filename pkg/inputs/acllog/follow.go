@@ -35,8 +35,8 @@ func Read(ctx context.Context, r io.Reader, take func(line []byte)) (long int, e
 }
 
 // Follow calls take for each line of a file, and for those that are appended, until ctx ends. If the file is replaced or
-// truncated, it continues with the new content; while there is no file, it waits for one. A named pipe is read as long as it is
-// there, whoever writes to it. It returns an error only if the file cannot be read.
+// truncated, it continues with the new content; while there is no file, it waits for one. A named pipe is read as long as it exists,
+// whoever writes to it. It returns an error only if the file cannot be read.
 func Follow(ctx context.Context, path string, take func(line []byte)) error {
 	f := &follower{path: path, take: take}
 	defer f.close()
@@ -93,7 +93,7 @@ func (f *follower) poll(ctx context.Context) error {
 			f.rest()
 			f.close()
 		}
-		// Without O_NONBLOCK, a named pipe could not be opened before somebody writes to it.
+		// Without O_NONBLOCK, a named pipe could not be opened before there is a writer.
 		if f.file, err = os.OpenFile(f.path, os.O_RDONLY|syscall.O_NONBLOCK, 0); errors.Is(err, fs.ErrNotExist) {
 			f.file = nil
 			return nil

@@ -38,7 +38,7 @@ type Registry interface {
 	Run(ctx context.Context) error
 	// Synced reports whether the clusters that existed at the start have joined.
 	Synced() bool
-	// Lost returns since when it is not known which clusters there are; zero if it is.
+	// Lost returns the time since which the list of clusters is unknown; zero if it is known.
 	Lost() time.Time
 	// Problems lists why clusters could not join.
 	Problems() []object.Problem
@@ -82,7 +82,7 @@ func New(clusters []Cluster, patience time.Duration, log logrus.FieldLogger) *Se
 	return s
 }
 
-// Follow has clusters join and leave as a registry says. It has to be called before Run.
+// Follow makes clusters join and leave as a registry directs. It has to be called before Run.
 func (s *Set) Follow(r Registry) { s.registry = r }
 
 // Join adds a cluster. It fails if there is one of that name.
@@ -177,7 +177,7 @@ func (s *Set) read(ctx context.Context, group *errgroup.Group, c *cluster) {
 	})
 }
 
-// Read reads every cluster once. It fails if that takes longer than ctx: what is shown without one would be wrong. A nil set has
+// Read reads every cluster once. It fails if that takes longer than ctx: results without one of them would be wrong. A nil set has
 // nothing to read.
 func (s *Set) Read(ctx context.Context) error {
 	if s == nil {
@@ -262,8 +262,8 @@ func (s *Set) notice(c *cluster) {
 // Wake receives when a cluster changed, or when Ready or Problems may have.
 func (s *Set) Wake() <-chan struct{} { return s.wake }
 
-// Ready reports whether every cluster has been read once, or the wait for those that cannot be read is over. Without them,
-// connections that they allow are not allowed. A cluster that joins later is not waited for.
+// Ready reports whether every cluster has been read once, or the wait for those that cannot be read is over. Until then, connections that
+// only their pods are allowed are denied. A cluster that joins later is not waited for.
 func (s *Set) Ready() bool {
 	read := s.allRead()
 	s.mu.Lock()
@@ -338,7 +338,7 @@ func (s *Set) Problems() []object.Problem {
 	return out
 }
 
-// problems lists the problems of a cluster. They concern only its pods as peers: nothing of the own cluster is unread.
+// problems lists the problems of a cluster. They affect only its pods as peers, and nothing of the own cluster.
 func (c *cluster) problems() []object.Problem {
 	all := slices.Clone(c.Source.Problems())
 	synced, state := c.Source.Synced(), c.State()

@@ -1,8 +1,8 @@
-// Package confirm finds out whether what an informer holds is what the API has.
+// Package confirm finds out whether the objects that an informer holds are those of the API.
 //
-// A watch may be wrong without a sign: it goes on after the database of the API server was restored from a copy, and then leaves
-// out what happens until the versions of the copy have passed that of the watch (kubernetes/kubernetes#107457). So each kind is
-// read again and again, by a list without a resource version, which is consistent, and of at most one page: its version, the
-// number of all objects, and the UIDs and versions of those on the page are compared with what is held; the next comparison takes
-// the next page. What differs twice, and is not a change on its way, has the informer list the kind again.
+// A watch may be wrong without any sign of it: it continues after the database of the API server was restored from a copy, and then misses
+// all events until the versions of the copy have passed that of the watch (kubernetes/kubernetes#107457). So each kind is read repeatedly,
+// by a list without a resource version, which is consistent, and of at most one page: its version, the number of all objects, and the UIDs
+// and versions of those on the page are compared with the objects held; the next comparison takes the next page. A difference that is found
+// twice, and is not a change in transit, makes the informer list the kind again.
 package confirm

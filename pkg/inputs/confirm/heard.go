@@ -20,7 +20,7 @@ type heard struct {
 
 	mu      sync.Mutex
 	version string    // the highest resource version of an object, a bookmark or a list; "" if there was none
-	before  string    // the same before the list that is under way; "" if none is
+	before  string    // the same before the list in progress; "" if there is none
 	back    bool      // the API went back, and not all that is held has been compared since
 	at      time.Time // when something was delivered last
 	marks   bool      // the watch that is open has delivered a bookmark, which promises others
@@ -28,7 +28,7 @@ type heard struct {
 	relist  string    // why the kind has to be listed again; "" if it has not
 }
 
-// lists forgets the versions of earlier lists: that of the one that begins counts, also if the API has gone back.
+// lists forgets the versions of earlier lists: that of the one that begins counts, even if the API has gone back.
 func (h *heard) lists() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -56,7 +56,7 @@ func (h *heard) note(ctx context.Context, version string, complete bool) {
 	h.before = ""
 }
 
-// highest is how far the watches of the kind have come, also before the list that is under way.
+// highest is the latest version that watches of the kind have delivered, including before the list in progress.
 func (h *heard) highest() string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -96,7 +96,7 @@ func (h *heard) caughtUp() {
 	h.back = false
 }
 
-// later reports whether version a comes after b. Versions that are no numbers have no order.
+// later reports whether version a comes after b. Versions that are not numbers have no order.
 func later(a, b string) bool {
 	order, err := resourceversion.CompareResourceVersion(a, b)
 	return err == nil && order > 0
@@ -129,7 +129,7 @@ func (h *heard) opened(ctx context.Context, inner apiwatch.Interface) apiwatch.I
 	return w
 }
 
-// replace ends the open watch. If why is not "", what is held is not what the API has, and the kind is listed again.
+// replace ends the open watch. If why is not "", the objects held differ from those of the API, and the kind is listed again.
 func (h *heard) replace(why string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

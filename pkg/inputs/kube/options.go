@@ -15,11 +15,11 @@ type Options struct {
 	Server string            // address of the API, for problems; "" leaves it out
 	SDWAN  dynamic.Interface // reads the SD-WAN kinds; nil reads none of them
 
-	// ClusterPolicies reads the kinds of cluster-wide policies and ServiceImports; nil reads none of them. A kind that the API
-	// does not have is no problem, and is read as soon as the API has it.
+	// ClusterPolicies reads the kinds of cluster-wide policies and ServiceImports; nil reads none of them. A kind that the API does not
+	// have is not a problem, and is read as soon as the API has it.
 	ClusterPolicies dynamic.Interface
 
-	Confirm confirm.Options // how what is held is compared with what the API has, see Proofs
+	Confirm confirm.Options // how the objects held are compared with those of the API, see Proofs
 
 	Metadata metadata.Interface // reads the metadata of those of source.ReviewResources that are in Kinds
 }

@@ -13,13 +13,13 @@ type Comment struct {
 	Document int
 	Line     int    // of the comment, from 1
 	Text     string // after "#" and the word it begins with
-	// First and Last are the lines of what the comment is about: of the field or list item that begins on its own line or, if
-	// it is alone on its line, on the next one. Before the first field that is the whole document.
+	// First and Last are the lines that the comment applies to: those of the field or list item that begins on its line or, if it is alone
+	// on its line, on the next one. Before the first field, it applies to the whole document.
 	First, Last int
 }
 
-// Comments lists the comments of a file that begin with a word, in order. Text that only looks like a comment, such as in a value of
-// several lines, is none.
+// Comments lists the comments of a file that begin with a word, in order. Text that only looks like a comment, such as in a multi-line
+// value, does not count.
 func Comments(content []byte, word string) []Comment {
 	var out []Comment
 	for _, d := range splitDocuments(content) {

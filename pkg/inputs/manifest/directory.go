@@ -156,7 +156,7 @@ func (d *Directory) follow(ctx context.Context, watcher *fsnotify.Watcher) {
 	}
 }
 
-// matters reports whether an event can change the manifests. It cannot if it is about files of other programs.
+// matters reports whether an event can change the manifests. Events for files of other programs cannot.
 func (d *Directory) matters(e fsnotify.Event) bool {
 	if e.Has(fsnotify.Create) || e.Has(fsnotify.Remove) || e.Has(fsnotify.Rename) {
 		return filepath.Ext(e.Name) != ".swp" && !strings.HasSuffix(e.Name, "~")
@@ -248,8 +248,8 @@ func within(path, dir string) bool {
 	return path == dir || dir == "." || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
 }
 
-// update puts the content of the files in force and notifies the reader. Objects of files that are lost, by path, are missing because
-// a volume is.
+// update puts the content of the files in force and notifies the reader. Objects of the files in lost, by path, are missing because a
+// volume is missing.
 func (d *Directory) update(files map[string]*manifest, unreadable map[string]error, lost func(path string) bool) {
 	force, faults := settle(d.force, files)
 	foreign := map[string]int{}
@@ -376,7 +376,7 @@ func (d *Directory) Workloads() []*workload.Workload {
 	return out
 }
 
-// Bare reports whether a pod is declared without any status, as people write manifests.
+// Bare reports whether a pod is declared without any status, as in handwritten manifests.
 func (d *Directory) Bare(pod object.Ref) bool {
 	d.mu.RLock()
 	defer d.mu.RUnlock()

@@ -31,7 +31,7 @@ func splitDocuments(content []byte) []document {
 	return splitYAML(content)
 }
 
-// splitJSON splits a stream of JSON values; it is false if content is none.
+// splitJSON splits a stream of JSON values; it returns false if content is not one.
 func splitJSON(content []byte) ([]document, bool) {
 	var docs []document
 	d := json.NewDecoder(bytes.NewReader(content))

@@ -13,9 +13,9 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 )
 
-// Write writes objects of a source as one List in JSON, which a directory or Load can read: objects that are gone and
-// fields that netloom does not use are left out. Secrets in objects are not shown. It holds a copy of one object at a time.
-// The other clusters of a set, if there is one, are written with it.
+// Write writes objects of a source as one List in JSON, which a directory or Load can read: deleted objects and fields that netloom does
+// not use are left out. Secrets in objects are not shown. It holds a copy of one object at a time. The other clusters of a set, if there is
+// one, are written with it.
 func Write(w io.Writer, src source.Source, refs []object.Ref, set *ClusterSet) error {
 	head := struct {
 		APIVersion  string   `json:"apiVersion"`

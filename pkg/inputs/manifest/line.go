@@ -13,8 +13,8 @@ import (
 // lineWord finds the line that a parser's message names, counted from the start of the file.
 var lineWord = regexp.MustCompile(`\bline (\d+)\b`)
 
-// Lines finds the lines of many fields of one file: it splits the file once, and parses a document again only after another one was
-// asked about. It is not safe for concurrent use.
+// Lines finds the lines of many fields of one file: it splits the file once, and parses a document again only after a query for another
+// one. It is not safe for concurrent use.
 type Lines struct {
 	documents []document
 	number    int        // of the document that was parsed last
@@ -24,7 +24,7 @@ type Lines struct {
 // NewLines prepares the content of a file.
 func NewLines(content []byte) *Lines { return &Lines{documents: splitDocuments(content)} }
 
-// OfProblem returns the line, from 1, that a problem of the file is about: the one its message names, or that of its field.
+// OfProblem returns the line, from 1, of a problem of the file: the one that its message names, or that of its field.
 func (l *Lines) OfProblem(p *object.Problem) int {
 	if m := lineWord.FindStringSubmatch(p.Message); m != nil && p.Field == "" {
 		if n, err := strconv.Atoi(m[1]); err == nil {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// mount is the mounted file system that a directory is on. The zero value is not known.
+// mount is the mounted file system that a directory is on. The zero value means unknown.
 type mount struct{ id, device uint64 }
 
 // readDir lists a directory, sorted by name, with the mount that the list is from.
@@ -22,7 +22,7 @@ func readDir(path string) ([]os.DirEntry, mount, error) {
 	return entries, mountOf(dir), err
 }
 
-// remounted reports whether path, or a directory between root and it, is on another mount than before: a volume came or went.
+// remounted reports whether path, or a directory between root and it, is on another mount than before: a volume was mounted or unmounted.
 func remounted(root, path string, before, now map[string]mount) bool {
 	for at := filepath.Dir(path); ; at = filepath.Dir(at) {
 		was, had := before[at]

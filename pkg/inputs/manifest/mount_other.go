@@ -4,5 +4,5 @@ package manifest
 
 import "os"
 
-// mountOf does not know: a volume that goes looks like an emptied directory.
+// mountOf is not supported here: an unmounted volume looks like an emptied directory.
 func mountOf(*os.File) mount { return mount{} }

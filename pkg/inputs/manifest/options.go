@@ -14,8 +14,8 @@ type Options struct {
 	// Ignore are patterns of files and directories that are not read: see path/filepath.Match. A pattern is compared with each
 	// name on the way, and with the path from the directory that is read.
 	Ignore []string
-	// Workloads has objects that create pods read as well: see Directory.Workloads. Otherwise they are like kinds that netloom does not
-	// know.
+	// Workloads enables reading objects that create pods as well: see Directory.Workloads. Otherwise they are like kinds that netloom does
+	// not know.
 	Workloads bool
 	// Namespace is that of objects without one; "" is default.
 	Namespace string

@@ -105,7 +105,7 @@ type reading struct {
 	manifest *manifest
 	opts     Options
 	document int
-	rejected string // why no object of the document is accepted, whatever its own merits
+	rejected string // why no object of the document is accepted, even if it is valid in itself
 }
 
 func (r *reading) place() object.Place {

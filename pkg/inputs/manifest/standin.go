@@ -16,8 +16,8 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 )
 
-// standIn replaces a faulty policy while no good version of it is known. That of a NetworkPolicy isolates the pods that the
-// document selects as far as they can be determined, rather too many than too few, and has no rules.
+// standIn replaces a faulty policy while no good version of it is known. That of a NetworkPolicy has no rules and isolates the pods that
+// the document selects, as far as they can be determined; if in doubt, it isolates more.
 type standIn struct {
 	policy source.Object
 	effect string // what it does, to be added to the faults of the document

@@ -39,7 +39,7 @@ type Source interface {
 // Change is a reference that a source marked dirty.
 type Change struct {
 	Ref  object.Ref
-	Gone Departure // how an object went that no longer exists; it has no meaning for one that exists
+	Gone Departure // how an object disappeared; it has no meaning for one that exists
 }
 
 // Departure is how an object went.
@@ -54,6 +54,6 @@ const (
 	// Lost is one that was not deleted: the API server went back to a state in which it did not exist yet, or the volume that it
 	// was read from is no longer mounted.
 	Lost
-	// Implied is a namespace that nothing declared: it existed because objects in it did, and goes with the last of them.
+	// Implied is a namespace that nothing declared: it exists because objects in it do, and disappears with the last of them.
 	Implied
 )

@@ -67,7 +67,7 @@ const (
 	maxComparedClasses = 10_000
 )
 
-// comparable fails if the state is too large to be compared with another while somebody waits.
+// comparable fails if the state is too large to be compared with another while a client waits.
 func (b *board) comparable() error {
 	const limit = "%d %s are more than the limit of %d for a comparison here: use netloom impact or netloom suggest"
 	if n := b.state.View.EndpointCount(); n > maxCompared {

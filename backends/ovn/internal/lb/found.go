@@ -11,8 +11,8 @@ import (
 	"github.com/netloom/netloom/pkg/intent"
 )
 
-// vip is an address, protocol and port that is balanced. Which load balancer applies is undefined if a switch has two
-// with the same one.
+// vip is an address, protocol and port of a load balancer. If a switch has two load balancers with the same one, it is undefined which
+// applies.
 type vip struct {
 	protocol intent.Protocol
 	at       netip.AddrPort
@@ -20,7 +20,7 @@ type vip struct {
 
 func vipOf(f *intent.Frontend) vip { return vip{f.Protocol, netip.AddrPortFrom(f.Addr, f.Port)} }
 
-// Found is what a read-back found about load balancing: our rows, and rows of others that concern us.
+// Found is what a read-back found about load balancing: our rows, and rows of others that affect ours.
 type Found struct {
 	ours       nb.Rows             // of Load_Balancer, Load_Balancer_Group and Chassis_Template_Var
 	others     []*nb.Row           // of Load_Balancer
@@ -97,7 +97,7 @@ func (f *Found) Owned() (rows, loadBalancers int) {
 	return rows, loadBalancers
 }
 
-// othersOnly reports whether a row of template variables that we made is left to others: nothing in it is ours any more.
+// othersOnly reports whether a row of template variables that we created no longer has anything of ours and is left to others.
 func othersOnly(r *nb.Row) bool {
 	return r.Table == nb.TableTemplateVars && r.Owner() == "" && len(r.Maps[nb.ColumnVariables]) == 0
 }
@@ -116,7 +116,7 @@ func (f *Found) keepReferences(rows []*nb.Row, ours func(uuid string) bool) {
 	}
 }
 
-// hasDerived reports whether some row without our mark has the kind of UUID that our rows have and others rarely do.
+// hasDerived reports whether some row without our mark has a UUID of the kind that our rows have and other rows rarely do.
 func (f *Found) hasDerived() bool {
 	const version, name = 14, '5' // the position of a UUID's version, and the version of those made from a name (RFC 9562)
 	return slices.ContainsFunc(f.others, func(r *nb.Row) bool { return len(r.UUID) > version && r.UUID[version] == name })

@@ -12,7 +12,7 @@ import (
 type attachments struct {
 	references nb.Rows        // rows of others, with only the references in them
 	acls       nb.Rows        // those that are referred to
-	unattached map[place]bool // places with rows that no switch and no router is in
+	unattached map[place]bool // places with rows to which no switch or router belongs
 	version    uint64         // of the topology that this is for
 }
 
@@ -34,8 +34,8 @@ func (a *attachments) in(t *Topology) attachments {
 	return out
 }
 
-// Model is what the database has for load balancers, as of the last plan that was applied. The zero value is for a database
-// whose load balancers are not known.
+// Model is what the database has for load balancers, as of the last plan that was applied. The zero value describes a database whose load
+// balancers are not known.
 type Model struct {
 	groups // those of others, as of the last read-back
 	attachments

@@ -50,7 +50,7 @@ func (s *Settings) hosts(network string, t *Topology) hosts {
 	}
 	for i := range t.Switches {
 		d := &t.Switches[i]
-		// A switch to the outside would balance incoming flows before the router does, which may have to choose differently.
+		// A switch to the outside would load balance incoming flows before the router does, which may have to choose differently.
 		_, uplink := slices.BinarySearch(t.Uplinks, d.UUID)
 		selected := s.Switches.selects(network, d) && (!uplink || s.Switches.namesExactly(network, d)) ||
 			linked[d.UUID] && !uplink && !s.Switches.names(network)

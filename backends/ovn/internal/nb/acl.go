@@ -11,7 +11,7 @@ import (
 	"github.com/netloom/netloom/pkg/ovsdb"
 )
 
-// The actions of ACLs: drop silently, allow including replies, and go on with the next tier.
+// The actions of ACLs: drop silently, allow including replies, and continue with the next tier.
 const (
 	ActionAllow = "allow-related"
 	ActionDrop  = "drop"

@@ -79,7 +79,7 @@ func (n Namer) Without(taken []string) Namer {
 	return n
 }
 
-// free returns a name, or if it is taken, the first of those with a number after it that is not.
+// free returns a name or, if it is taken, the first variant with a number appended that is free.
 func (n Namer) free(name string) string {
 	out := name
 	for i := 2; n.taken[out]; i++ {
@@ -88,7 +88,7 @@ func (n Namer) free(name string) string {
 	return out
 }
 
-// numberMark is before the number of a name that replaces one that is taken. It is in no other name.
+// numberMark precedes the number of a name that replaces a taken one. No other name contains it.
 const numberMark = "_n"
 
 // Plain returns a name as it is if it is not taken.

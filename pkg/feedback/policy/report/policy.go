@@ -24,7 +24,7 @@ const (
 	ReasonWriting  = "Writing" // it is about to be written
 	ReasonTrouble  = "Trouble" // it cannot be written
 	ReasonSkipped  = "Skipped" // the target cannot express it
-	// ReasonChangedByOthers: somebody else changed it in the target, and that is not repaired yet.
+	// ReasonChangedByOthers: someone else changed it in the target, and this is not repaired yet.
 	ReasonChangedByOthers = "ChangedByOthers"
 	// ReasonPodsWithoutPort: the target does not know some of the selected pods, for example because they have no logical
 	// port.

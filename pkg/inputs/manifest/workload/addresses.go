@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// Addresses makes up addresses. The zero value has made up none. A name gets the same address in every input, unless two names fall on
-// the same one: states that are compared agree on them.
+// Addresses makes up addresses. The zero value has made up none. A name gets the same address in every input, unless two names collide:
+// states that are compared agree on the addresses.
 type Addresses struct {
 	Taken  func(netip.Addr) bool // reports addresses that belong to something real; nil means none
 	madeUp map[netip.Addr]bool

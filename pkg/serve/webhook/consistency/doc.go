@@ -4,7 +4,6 @@
 // workload for a CNF, a label that must not change, a key in plain text. Whether a finding becomes a refusal or a warning
 // is up to the caller.
 //
-// netloom itself accepts objects in any order and retains what is still needed, so a finding of Dependencies is about
-// intentions and is not always a fault: a zone may have been made on the device by hand. The annotation
-// netloom.io/on-device of the object that refers to it declares that.
+// netloom itself accepts objects in any order and retains what is still needed, so a finding of Dependencies is not always an error: a zone
+// may have been created on the device by hand. The annotation netloom.io/on-device of the object that refers to it declares this.
 package consistency

@@ -26,7 +26,7 @@ const ImmutablePurpose = "Label 'sdewanPurpose' is immutable"
 type Finding struct {
 	Check Check
 	Text  string // names the field and what was expected
-	// Old is set if the object was no better before the change, so that refusing the change would not help.
+	// Old is set if the object had the same fault before the change, so refusing the change would not help.
 	Old bool
 }
 
