@@ -49,7 +49,7 @@ func (m *manifests) surveyed() *cluster {
 	return c
 }
 
-// complete adds what a cluster would add. No made-up address is one of those that are taken.
+// complete adds what a cluster would add. Made-up addresses avoid those that are taken.
 func (c *cluster) complete(m *manifests, taken func(netip.Addr) bool) {
 	c.made.Taken = taken
 	refs := slices.SortedFunc(maps.Keys(c.objects), object.Ref.Compare)

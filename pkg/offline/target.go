@@ -66,8 +66,8 @@ type Approval struct {
 // ErrOtherDigest is in the error of Apply if the missing objects are not those that were approved. Nothing is written then.
 var ErrOtherDigest = errors.New("the missing objects are not the ones that were approved")
 
-// Apply brings the target in sync with want and reads it back to verify. Rows of objects that are missing from the source
-// are left if there are too many of them, according to opts, without approval; everything else is written.
+// Apply brings the target in sync with want and reads it back to verify. Rows of objects that are missing from the source are kept if there
+// are too many of them, according to opts, and their removal is not approved; everything else is written.
 func Apply(
 	ctx context.Context, settings builtin.Settings, want *intent.Snapshot, opts reconcile.Options, approval Approval,
 ) (Applied, error) {
@@ -98,7 +98,7 @@ func Apply(
 		if !again.Empty() {
 			return fmt.Errorf("%w: %s", ErrOutOfSync, again.Summary())
 		}
-		applied.add(t, plan) // with the ports that appeared meanwhile
+		applied.add(t, plan) // with the ports that appeared in the meantime
 		return nil
 	})
 	return applied, err

@@ -73,7 +73,7 @@ func (c *Client) Select(ctx context.Context, table string, where []ovsdb.Conditi
 }
 
 // SelectEach is Select for a table that may be large: each is called with every row while the reply arrives, and not after
-// SelectEach has returned. Nothing else is received meanwhile, so it must not use the client. After an error it has been
+// SelectEach has returned. Nothing else is received in the meantime, so it must not use the client. After an error it has been
 // called with some of the rows, or none.
 func (c *Client) SelectEach(
 	ctx context.Context, table string, where []ovsdb.Condition, columns []string, each func(ovsdb.Row),

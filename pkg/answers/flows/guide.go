@@ -22,7 +22,7 @@ func NewGuide(inventory *world.World, rules map[string][]intent.RuleRef) *Guide 
 	return &Guide{inventory: inventory, rules: rules}
 }
 
-// Key is what tells flows apart. It is comparable.
+// Key is what distinguishes flows. It is comparable.
 type Key struct {
 	From, To string  // a pod as namespace/name, node/NAME or an address
 	Port     string  // such as tcp/5432, or icmp

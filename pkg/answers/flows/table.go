@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	maxRows  = 4096 // flows that a table tells apart
+	maxRows  = 4096 // flows that a table distinguishes
 	maxShare = 256  // of those, the ones of one pod, and those between addresses that no pod has
 	slots    = 12   // a window is counted in that many parts, which expire one by one
 	// maxAhead is how far the clock of a node may be ahead; a later stamp counts as now.

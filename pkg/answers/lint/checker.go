@@ -86,8 +86,8 @@ func (c *Checker) Policy(np *networkingv1.NetworkPolicy) Judgment {
 	return Judgment{append(out, c.parts(ref, np, x.selectsNothing(), spell)...), incomplete}
 }
 
-// ClusterPolicy judges a cluster-wide policy. It keeps nothing of it. It knows no nodes and looks up no names, so it says nothing
-// about peers of these kinds.
+// ClusterPolicy judges a cluster-wide policy. It does not store the policy. It knows no nodes and does not resolve names, so it reports
+// nothing about peers of these kinds.
 func (c *Checker) ClusterPolicy(kind string, o metav1.Object) Judgment {
 	ref := object.Ref{Kind: kind, Name: o.GetName()}
 	defer c.restore(ref)
@@ -119,8 +119,7 @@ func (x *translation) ordered(known bool) (out []Finding, incomplete bool) {
 	return out, report.Incomplete
 }
 
-// hasUnknownPeers reports whether a policy has peers that match something which a Checker does not know. Only those of egress can be
-// such.
+// hasUnknownPeers reports whether a policy has peers that match something unknown to a Checker. Only egress peers can be such.
 func hasUnknownPeers(o metav1.Object) bool {
 	switch p := o.(type) {
 	case *policyv1alpha2.ClusterNetworkPolicy:

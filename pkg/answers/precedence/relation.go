@@ -96,8 +96,8 @@ func (a *analysis) compareSubjects(q relation, r *rule) bool {
 	return answer
 }
 
-// compare asks about elements until the answer about all, or about any, is known. Without the budget to ask, it returns that not all
-// are in but some are: nothing is reported as covered then.
+// compare asks about elements until the answer about all, or about any, is known. If the budget is exhausted, it returns that not all are
+// in but some are: then nothing is reported as covered.
 func (a *analysis) compare(all bool, n int, in func(int) bool) bool {
 	for i := range n {
 		if a.incomplete {

@@ -17,7 +17,7 @@ type selection struct {
 	pods     []*labelcache.Endpoint
 }
 
-// title names the pods in a few words: the value of the label that people would use, or else the first pod.
+// title names the pods briefly: by the value of the most familiar label, or else the first pod.
 func (s *selection) title() string {
 	for _, key := range familiarLabels() {
 		if v := s.selector.MatchLabels[key]; v != "" {
@@ -155,7 +155,7 @@ func matches(labels map[string]string, s *metav1.LabelSelector) bool {
 	return true
 }
 
-// dispensable orders labels: those that change with each rollout first, those that people select by last.
+// dispensable orders labels: those that change with each rollout first, those that people usually select by last.
 func dispensable(a, b string) int {
 	rank := func(key string) int {
 		if passing(key) {

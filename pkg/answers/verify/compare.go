@@ -225,7 +225,7 @@ func (c *comparison) both(a, b reach.Traffic) reach.Traffic {
 	return a.Intersect(b)
 }
 
-// unclear takes note of connections of which the rows do not say whether they pass.
+// unclear records connections for which the rows do not determine whether they are allowed.
 func (c *comparison) unclear(p *pair, traffic reach.Traffic) {
 	c.report.UnknownPairs++
 	for _, h := range p.rows {

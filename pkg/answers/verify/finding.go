@@ -15,7 +15,7 @@ import (
 // Effect is how rows disagree with policies.
 type Effect string
 
-// Opens lets pass what policies deny; Closes denies what they allow.
+// Opens allows what policies deny; Closes denies what they allow.
 const (
 	Opens  Effect = "opens"
 	Closes Effect = "closes"

@@ -9,7 +9,7 @@ import (
 	"github.com/netloom/netloom/pkg/ovsdb/nbtrace"
 )
 
-// group is ends of connections that neither policies nor rows tell apart.
+// group is a set of ends of connections that neither policies nor rows distinguish.
 type group struct {
 	class    *reach.Class
 	end      nbtrace.End
@@ -26,7 +26,7 @@ func (g *group) outside() bool { return g.places[0].Standing.IsValid() }
 // addr is an address of g.
 func (g *group) addr() netip.Addr { return g.places[0].Party.Addr }
 
-// classify splits the classes of policies by what rows and firewalls tell apart.
+// classify splits the classes of policies by what rows and firewalls distinguish.
 func (c *comparison) classify(places []reach.Place, named []netip.Prefix) {
 	inside := c.network.inside(named)
 	for _, class := range reach.Classify(places, c.state.Snapshot) {
@@ -87,7 +87,7 @@ func example(from, to *group) (a, b reach.Place) {
 	return a, b
 }
 
-// half is what rows let pass in one direction.
+// half is what rows allow in one direction.
 type half struct {
 	spans            []nbtrace.Span
 	allowed, unknown reach.Traffic

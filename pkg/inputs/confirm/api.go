@@ -96,8 +96,8 @@ func (m mark) goneBack(ctx context.Context, version string) (why string, err err
 	return fmt.Sprintf("the API has gone back from version %s to %s", m.version, now.version), nil
 }
 
-// wentBack takes in that the database of the API was restored from a copy: all kinds are listed again, but for one that has
-// just been.
+// wentBack handles that the database of the API was restored from a copy: all kinds are listed again, except for one that has just been
+// listed.
 func (a *API) wentBack(why string, listed *Kind) {
 	a.mu.Lock()
 	kinds := slices.Clone(a.kinds)

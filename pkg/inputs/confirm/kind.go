@@ -166,7 +166,7 @@ func (k *Kind) state(key string) state {
 	return state{m.GetUID(), m.GetResourceVersion()}
 }
 
-// renew lets a kind be listed again, or only its watch be replaced if that has been silent.
+// renew causes a kind to be listed again, or only its watch to be replaced if that was silent.
 func (k *Kind) renew(why source.RenewalCause, message string) {
 	k.count(why)
 	log := k.api.log.WithField("resource", k.resource)

@@ -29,8 +29,8 @@ type page struct {
 	token       string // of the next page; "" if this is the last
 }
 
-// differences compares a page with what is held; holds lists the keys, and hold returns the state of one of them. What a page
-// that is not fresh does not know yet or no longer is left alone.
+// differences compares a page with the objects held; holds lists the keys, and hold returns the state of one of them. Objects that a page
+// that is not fresh does not have yet, or no longer has, are left alone.
 func (p *page) differences(holds []string, hold func(key string) state) map[string]difference {
 	out := map[string]difference{}
 	for key, there := range p.objects {
@@ -67,7 +67,7 @@ func (k *Kind) pages(ctx context.Context) (fresh, part *page, err error) {
 	}
 	part, err = k.read(ctx, k.next, pageSize)
 	if status := new(apierrors.StatusError); errors.As(err, &status) && apierrors.IsResourceExpired(err) {
-		// The API no longer has what it had when the first page was read, and offers to go on with what it has now.
+		// The API no longer has the state in which the first page was read, and offers to continue with the current one.
 		if k.next = status.ErrStatus.Continue; k.next == "" {
 			return fresh, &page{version: fresh.version, after: k.after, upTo: k.after}, nil
 		}

@@ -15,7 +15,7 @@ func askTrimmed(ctx context.Context) context.Context {
 	return context.WithValue(ctx, trimmedKey{}, true)
 }
 
-// trimming adds the header that asks for trimmed objects to the requests that want them.
+// trimming adds the header that requests trimmed objects to the requests for which they suffice.
 type trimming struct{ next http.RoundTripper }
 
 func (t trimming) RoundTrip(r *http.Request) (*http.Response, error) {

@@ -41,7 +41,7 @@ func (p *Proof) age(now, start time.Time) time.Duration {
 	return now.Sub(p.Confirmed)
 }
 
-// Degraded describes a late confirmation, for people; "" if it is not late.
+// Degraded describes a late confirmation in human-readable form; "" if it is not late.
 func (p *Proof) Degraded(now, start time.Time) string {
 	if !p.IsLate(now, start) {
 		return ""

@@ -146,7 +146,7 @@ func trimMeta(m *metav1.ObjectMeta) metav1.ObjectMeta {
 	}
 }
 
-// trimService also keeps the creation time: of two services with one address the older one counts. A server older than
+// trimService also keeps the creation time: of two services with the same address, the older one counts. A server older than
 // Kubernetes 1.20 knows only one cluster IP; it is copied to the list.
 func trimService(s *corev1.Service) {
 	meta, spec := trimMeta(&s.ObjectMeta), &s.Spec

@@ -10,7 +10,7 @@ import (
 	"github.com/netloom/netloom/pkg/version"
 )
 
-// HeaderObjects is the request header by which a source asks for trimmed objects. `netloom gateway` understands it; an API
+// HeaderObjects is the request header by which a source requests trimmed objects. `netloom gateway` understands it; an API
 // server ignores it.
 const HeaderObjects = "Netloom-Objects"
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// SyntaxError is a match that OVN would refuse, or that this package does not know.
+// SyntaxError is a match that OVN would reject, or that this package does not support.
 type SyntaxError struct {
 	Offset int // in bytes from the start of the match
 	Reason string

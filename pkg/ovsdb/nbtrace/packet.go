@@ -32,7 +32,7 @@ type Verdict string
 // The verdicts.
 const (
 	NoPort  Verdict = ""        // the port is on no switch, or the packet never came to a port; denies
-	Skipped Verdict = "skipped" // no port to ask about; allows
+	Skipped Verdict = "skipped" // there is no port to evaluate; allows
 	Default Verdict = "default" // no ACL matched; allows
 	Allow   Verdict = "allow"
 	Drop    Verdict = "drop"
@@ -42,7 +42,7 @@ const (
 	Unknown Verdict = "unknown"
 )
 
-// Allows reports whether v lets a packet pass.
+// Allows reports whether v allows a packet.
 func (v Verdict) Allows() bool { return v == Skipped || v == Default || v == Allow }
 
 // Step is one direction of a result.
@@ -69,7 +69,7 @@ type Result struct {
 // Outcome is the effect of a load balancer on a packet. The zero value is none.
 type Outcome string
 
-// The outcomes. An unserved packet goes on to the VIP itself, which no port has.
+// The outcomes. An unserved packet continues to the VIP itself, which no port has.
 const (
 	SentOn   Outcome = "sent on"  // to one of the backends
 	Refused  Outcome = "refused"  // answered at once: there is no backend

@@ -12,8 +12,8 @@ type Span struct {
 	Step        Step
 }
 
-// Judge answers, for the two directions of connections between ends, which destination ports ACLs let pass. It computes each
-// answer once for all ends that ACLs of the port in question treat alike. It is not safe for concurrent use.
+// Judge answers, for the two directions of connections between ends, which destination ports ACLs allow. It computes each answer once for
+// all ends that the ACLs of the port in question treat alike. It is not safe for concurrent use.
 type Judge struct {
 	tracer *Tracer
 	scopes [2]map[string]*scope

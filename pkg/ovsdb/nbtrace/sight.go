@@ -9,7 +9,7 @@ import (
 	"slices"
 )
 
-// sight is what ACLs can tell apart: which ports and addresses, by the groups, sets and constants that matches name.
+// sight is what ACLs can distinguish: ports and addresses, by the groups, sets and constants that matches name.
 type sight struct {
 	names  map[string]int // numbers of groups, ports, sets and constants
 	ports  map[string][]int

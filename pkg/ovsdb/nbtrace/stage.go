@@ -64,7 +64,7 @@ func settled(step Step, open []*rule) Step {
 	for _, r := range open {
 		if r.acl.Action == "pass" {
 			if step.ACL == nil || step.ACL.Tier != r.acl.Tier {
-				continue // it goes on to a later tier, as without the rule
+				continue // it continues with a later tier, as without the rule
 			}
 		} else if verdict(r.acl.Action).Allows() == step.Verdict.Allows() {
 			continue

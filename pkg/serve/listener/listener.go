@@ -112,7 +112,7 @@ func (l *listener) admit(c *conn) (admitted bool, victim *conn) {
 	if victim == nil {
 		return false, nil
 	}
-	l.wait(victim, false) // it gives way only once
+	l.wait(victim, false) // it is closed only once
 	l.add(c)
 	return true, victim
 }

@@ -27,7 +27,7 @@ type Options struct {
 	Streams     int           // at once, on a connection of HTTP/2; 32
 }
 
-// Small is enough for probes, metrics and the people who look at one netloom.
+// Small is enough for probes, metrics and the people who look at a single netloom.
 func Small() Limits { return Limits{Connections: 256, PerAddress: 64, Reserve: 16} }
 
 // The defaults of Options.

@@ -29,7 +29,7 @@ type Overview struct {
 	MoreProblems  int              `json:"moreProblems,omitempty"`
 	CNFs          int              `json:"cnfs,omitempty"`
 	DeviceIntents int              `json:"deviceIntents,omitempty"`
-	// Unknown lists what is not known because it cannot be read.
+	// Unknown lists what is unknown because it cannot be read.
 	Unknown []string `json:"unknown,omitempty"`
 	// Isolation is how many pods of each namespace NetworkPolicies isolate: those with the most that none isolates first.
 	Isolation      []Isolation `json:"isolation"`

@@ -80,7 +80,7 @@ func (d *Device) Hang() {
 	}
 }
 
-// Resume ends Hang. Requests that arrived meanwhile are executed now, whether or not the client still waits.
+// Resume ends Hang. Requests that arrived in the meantime are executed now, whether or not the client still waits.
 func (d *Device) Resume() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -135,7 +135,7 @@ func (d *Device) pause() bool {
 	}
 }
 
-// wait returns false if the device is closed meanwhile.
+// wait returns false if the device is closed in the meantime.
 func (d *Device) wait(long time.Duration) bool {
 	if long <= 0 {
 		return true

@@ -83,7 +83,7 @@ func (s *Server) Hang() {
 // Trickle has the server send one byte at a time from now on, with a pause after each; 0 ends that.
 func (s *Server) Trickle(pause time.Duration) { s.trickle.Store(int64(pause)) }
 
-// Resume ends Hang. Requests that arrived meanwhile are answered now.
+// Resume ends Hang. Requests that arrived in the meantime are answered now.
 func (s *Server) Resume() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

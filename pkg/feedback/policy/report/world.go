@@ -22,7 +22,7 @@ type Target struct {
 	Disturbed   *backends.Foreign
 	Disturbance string
 	Skips       []backends.Skip // what it cannot express
-	// Missing lists the endpoints with an address that it does not know, so that no policy is enforced on them.
+	// Missing lists the endpoints with an address that it does not know, so no policy is enforced on them.
 	Missing backends.Gaps
 	// Rows counts the rows that the policies of an origin need; nil if they are not counted.
 	Rows func(*intent.Snapshot, intent.Origin) int

@@ -8,7 +8,7 @@ import (
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
 )
 
-// A process that starts knows the present statuses, but not yet what CNFs have. Reporting objects as out of sync for that
+// A process that starts knows the current statuses, but not yet the configuration of CNFs. Reporting objects as out of sync for that
 // reason would usually be wrong: so for a CNF that has not been read yet, the present status is kept.
 
 // unseen reports whether nothing is known about a CNF yet.

@@ -93,8 +93,8 @@ func (f *follower) line(line []byte) {
 	f.recorder.Line(line, now)
 }
 
-// guide has lines read with the newest state. Indexing a large cluster takes a while: a state that changes all the time is
-// not indexed for every line.
+// guide makes lines be read with the newest state. Indexing a large cluster takes a while: a constantly changing state is not indexed for
+// every line.
 func (f *follower) guide(now time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

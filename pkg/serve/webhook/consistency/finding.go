@@ -15,8 +15,8 @@ const (
 	PlainSecrets Check = "plain-secrets"   // keys are in Secrets
 )
 
-// OnDevice is the annotation of an object that refers to what was made on the device by hand: names separated by commas, or
-// * for all.
+// OnDevice is the annotation of an object that refers to objects created on the device by hand: their names separated by commas, or * for
+// all.
 const OnDevice = "netloom.io/on-device"
 
 // ImmutablePurpose is the message for a changed label, in the words of ICN SD-EWAN.
