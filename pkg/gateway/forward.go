@@ -20,6 +20,7 @@ func (g *Gateway) forward(x *exchange) {
 		x.refuse(refusal{http.StatusForbidden, "invalid-identity", err.Error(), 0})
 		return
 	}
+	defer g.keepBody(x)()
 	buffers := &large
 	if x.streams {
 		buffers = &small
@@ -65,6 +66,9 @@ func (g *Gateway) failed(x *exchange, err error) {
 		x.w.code = statusClientClosed
 	case errors.Is(err, upstream.ErrNoEndpoint):
 		x.refuse(refusal{http.StatusServiceUnavailable, "no-endpoint", "no API server of cluster " + x.tenant.cluster.Name() + " is ready", soon()})
+	case upstream.NotProcessed(err):
+		// Clients may send it again, and those that are built on client-go do.
+		x.refuse(refusal{http.StatusServiceUnavailable, "not-processed", "the API server did not process the request, which can be sent again", 1})
 	case errors.Is(err, context.DeadlineExceeded):
 		x.refuse(refusal{http.StatusGatewayTimeout, "timeout", "the API server did not answer in time", 0})
 	default:

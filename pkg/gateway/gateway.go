@@ -59,6 +59,7 @@ type Gateway struct {
 	infos   *request.RequestInfoFactory
 	metrics *metrics
 	shared  shared
+	copies  *budget // of bodies
 	source  atomic.Pointer[func() registry.State]
 	stops   atomic.Bool // no longer ready
 	began   time.Time
@@ -71,7 +72,7 @@ func New(ctx context.Context, opts Options) *Gateway {
 	opts.Timeouts.Write = cmp.Or(opts.Timeouts.Write, time.Minute)
 	g := &Gateway{
 		opts: opts, metrics: newMetrics(),
-		infos: requestInfos(), began: time.Now(),
+		infos: requestInfos(), began: time.Now(), copies: allCopies(),
 	}
 	g.set = newSet(func(name string) (*tenant, error) { return g.newTenant(ctx, name) })
 	if opts.Registerer != nil {
@@ -127,5 +128,5 @@ func (g *Gateway) misdirected(r *http.Request, t *tenant) bool {
 
 // connContext prepares what is remembered about a connection.
 func connContext(ctx context.Context, conn net.Conn) context.Context {
-	return identity.WithConnection(ctx, conn.RemoteAddr())
+	return withCopies(identity.WithConnection(ctx, conn.RemoteAddr()))
 }

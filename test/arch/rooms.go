@@ -266,7 +266,8 @@ var rooms = []room{
 	{dir: "pkg/gateway/flow", may: []string{"pkg/apis/proxy/v1alpha1", "golang.org/x/time/rate"}},
 	{dir: "pkg/gateway/transport", may: []string{"golang.org/x/net/http/httpguts", "golang.org/x/net/http2", "k8s.io/client-go/transport"}},
 	{dir: "pkg/gateway/upstream", may: []string{
-		"pkg/apis/proxy/v1alpha1", "pkg/gateway/dispatch", "pkg/gateway/flow", "pkg/gateway/transport", "pkg/version", "golang.org/x/time/rate", logrus,
+		"pkg/apis/proxy/v1alpha1", "pkg/gateway/dispatch", "pkg/gateway/flow", "pkg/gateway/transport", "pkg/version", "k8s.io/apimachinery/pkg/apis/meta/v1", "golang.org/x/time/rate",
+		logrus,
 	}},
 	{dir: "pkg/gateway/watchcache", may: []string{
 		"github.com/hashicorp/go-immutable-radix/v2", "k8s.io/apimachinery/pkg/apis/meta/v1", "k8s.io/apimachinery/pkg/fields",

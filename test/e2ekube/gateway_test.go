@@ -34,6 +34,7 @@ type gatewayRig struct {
 	t       *testing.T
 	labs    map[string]*kubelab.Lab
 	dir     string // of the UpstreamClusters
+	also    string // further servers of each cluster, in YAML
 	spec    string // what they have in common, lines of YAML
 	port    int
 	process *ovnlab.Process
@@ -119,7 +120,7 @@ func (g *gatewayRig) write(name, token string) {
 kind: UpstreamCluster
 metadata: {name: `+name+`}
 spec:
-  servers: [{endpoint: "`+config.Host+`"}]
+  servers: [{endpoint: "`+config.Host+`"}`+g.also+`]
   clientConfig: {bearerToken: `+token+`, caData: `+pem+`, qps: 1000}
   secureServing: {clientCAData: `+pem+`, serverNames: [`+names[name]+`]}
 `+g.spec), 0o600))

@@ -67,7 +67,7 @@ func TestUnreachableEndpoints(t *testing.T) {
 		var group sync.WaitGroup
 		for range n {
 			group.Go(func() {
-				if _, err := send(tr, t.Context(), "/"); transport.Unsent(err) { //nolint:bodyclose // there is no response
+				if _, err := send(tr, t.Context(), "/"); unconnected(err) { //nolint:bodyclose // there is no response
 					failed.Add(1)
 				}
 			})
@@ -85,11 +85,11 @@ func TestUnreachableEndpoints(t *testing.T) {
 		_, err = send(slow, ctx, "/") //nolint:bodyclose // there is no response
 		require.ErrorIs(t, err, context.Canceled, "a client need not wait for the connection")
 		require.Equal(t, time.Minute, time.Since(began))
-		require.True(t, transport.Unsent(err))
+		require.True(t, unconnected(err))
 		slow.Close() // and the connection on its way does not keep Close waiting
 		require.Equal(t, time.Minute, time.Since(began))
 		_, err = send(slow, t.Context(), "/") //nolint:bodyclose // there is no response
-		require.True(t, transport.Unsent(err))
+		require.True(t, unconnected(err))
 	})
 }
 

@@ -45,7 +45,7 @@ func (p *pool) GetClientConn(req *http.Request, _ string) (*http2.ClientConn, er
 	p.mu.Lock()
 	if p.closed {
 		p.mu.Unlock()
-		return nil, &unsentError{errClosed}
+		return nil, notConnected(errClosed)
 	}
 	if conn := p.reserve(); conn != nil {
 		p.mu.Unlock()
@@ -68,7 +68,7 @@ func (p *pool) GetClientConn(req *http.Request, _ string) (*http2.ClientConn, er
 		return g.conn, g.err
 	default:
 		p.waiting.Remove(place)
-		return nil, &unsentError{ctx.Err()}
+		return nil, notConnected(ctx.Err())
 	}
 }
 
@@ -178,7 +178,7 @@ func (p *pool) next() chan<- grant {
 // fail ends the wait of all requests.
 func (p *pool) fail(err error) {
 	for p.waiting.Len() > 0 {
-		p.next() <- grant{err: &unsentError{err}}
+		p.next() <- grant{err: notConnected(err)}
 	}
 }
 

@@ -79,7 +79,7 @@ func (t *Transport) Update(config Config) error {
 }
 
 // RoundTrip sends req to the endpoint, whatever the host of its URL. It never decompresses, follows or repeats anything that
-// the endpoint may have executed.
+// the endpoint may have executed. After a NotProcessedError the request can be sent again.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	g := t.current.Load()
 	out := req.WithContext(req.Context())
@@ -96,7 +96,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if upgrades(out) || t.endpoint.Scheme == "http" || g.usesHTTP1() {
 		return g.http1.RoundTrip(out)
 	}
-	resp, err := g.http2.RoundTrip(out)
+	resp, err := g.roundTrip(out)
 	if errors.Is(err, errNoHTTP2) {
 		now := time.Now()
 		g.http1Since.Store(&now)
@@ -179,9 +179,9 @@ func (t *Transport) newGeneration(config Config) (*generation, error) {
 		return handshake(ctx, conn, settings, config.TLSTimeout)
 	}
 	g.http1 = &http.Transport{
-		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return unsent(connect(ctx)) },
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return dialed(connect(ctx)) },
 		DialTLSContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return unsent(secure(ctx, "http/1.1"))
+			return dialed(secure(ctx, "http/1.1"))
 		},
 		DisableCompression:  true,
 		IdleConnTimeout:     config.IdleTimeout,
@@ -228,6 +228,26 @@ func (g *generation) usesHTTP1() bool {
 	return since != nil && time.Since(*since) < http2Retry
 }
 
+// roundTrip sends a request on an HTTP/2 connection, once. http2.Transport would send some requests again that the endpoint may have
+// executed: those whose stream was reset with PROTOCOL_ERROR.
+func (g *generation) roundTrip(req *http.Request) (*http.Response, error) {
+	conn, err := g.pool.GetClientConn(req, "")
+	if err != nil {
+		return nil, err
+	}
+	resp, err := conn.RoundTrip(req)
+	if err == nil {
+		return resp, nil
+	}
+	if conn.State().Closed {
+		g.pool.MarkDead(conn)
+	}
+	if isUnprocessed(err) {
+		err = &NotProcessedError{Err: err, Connected: true}
+	}
+	return nil, err
+}
+
 func handshake(ctx context.Context, raw net.Conn, config *tls.Config, timeout time.Duration) (*tls.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -239,10 +259,10 @@ func handshake(ctx context.Context, raw net.Conn, config *tls.Config, timeout ti
 	return conn, nil
 }
 
-// unsent marks the error of a dial.
-func unsent[C net.Conn](conn C, err error) (net.Conn, error) {
+// dialed marks the error of a dial.
+func dialed[C net.Conn](conn C, err error) (net.Conn, error) {
 	if err != nil {
-		return nil, &unsentError{err}
+		return nil, notConnected(err)
 	}
 	return conn, nil
 }

@@ -280,7 +280,7 @@ func TestUpdate(t *testing.T) {
 	_, err := send(tr, t.Context(), "/") //nolint:bodyclose // there is no response
 	var unknown x509.UnknownAuthorityError
 	require.ErrorAs(t, err, &unknown, "connections of the old CA are not used")
-	require.True(t, transport.Unsent(err))
+	require.True(t, unconnected(err))
 
 	wrong = e.config()
 	wrong.CA, wrong.Insecure = nil, true
@@ -337,4 +337,10 @@ func certificate(t *testing.T, name string) (cert, key []byte) {
 	require.NoError(t, err)
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
 		pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret})
+}
+
+// unconnected reports whether err says that there was no connection.
+func unconnected(err error) bool {
+	var e *transport.NotProcessedError
+	return errors.As(err, &e) && !e.Connected
 }

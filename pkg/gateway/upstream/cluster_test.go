@@ -10,7 +10,6 @@ import (
 	"io"
 	"math/big"
 	"net/http"
-	"net/http/httptrace"
 	"net/url"
 	"strings"
 	"sync"
@@ -23,6 +22,7 @@ import (
 
 	"github.com/netloom/netloom/pkg/apis/proxy/v1alpha1"
 	"github.com/netloom/netloom/pkg/gateway/dispatch"
+	realtransport "github.com/netloom/netloom/pkg/gateway/transport"
 	"github.com/netloom/netloom/pkg/gateway/upstream"
 )
 
@@ -33,7 +33,10 @@ type servers struct {
 	broken   map[string]error // the connection breaks after the request was sent
 	unready  map[string]int   // status of health checks
 	hangs    map[string]bool
-	requests map[string]int
+	refuses  map[string]int    // how many requests are read and not processed
+	stops    map[string]string // what a request is answered with while the server is shutting down
+	got      map[string]int    // requests that arrived, processed or not
+	requests map[string]int    // that were processed
 	checks   int
 	bodies   map[string]string
 	tokens   map[string]string
@@ -45,6 +48,7 @@ type servers struct {
 func newServers() *servers {
 	return &servers{
 		fault: map[string]error{}, broken: map[string]error{}, unready: map[string]int{}, hangs: map[string]bool{}, requests: map[string]int{},
+		refuses: map[string]int{}, stops: map[string]string{}, got: map[string]int{},
 		bodies: map[string]string{}, tokens: map[string]string{},
 	}
 }
@@ -76,10 +80,7 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	t.mu.Unlock()
 	if fault != nil {
 		_ = r.Body.Close()
-		return nil, fault
-	}
-	if trace := httptrace.ContextClientTrace(r.Context()); trace != nil {
-		trace.GotConn(httptrace.GotConnInfo{})
+		return nil, &realtransport.NotProcessedError{Err: fault}
 	}
 	if hangs {
 		<-r.Context().Done()
@@ -105,6 +106,11 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	default:
 		text, err := io.ReadAll(r.Body)
 		_ = r.Body.Close()
+		if err == nil {
+			if stops, err := t.turnAway(response); stops || err != nil {
+				return response, err
+			}
+		}
 		t.change(func() {
 			t.requests[t.host]++
 			t.bodies[t.host], t.tokens[t.host] = string(text), r.Header.Get("Authorization")
@@ -112,6 +118,23 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		return response, err
 	}
 	return response, nil
+}
+
+// turnAway refuses a request, or answers that the server is shutting down.
+func (t *transport) turnAway(response *http.Response) (stops bool, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.got[t.host]++
+	if t.refuses[t.host] > 0 {
+		t.refuses[t.host]--
+		return false, &realtransport.NotProcessedError{Err: errGoAway, Connected: true}
+	}
+	text, stops := t.stops[t.host]
+	if stops {
+		response.StatusCode, response.Header = http.StatusServiceUnavailable, http.Header{"Retry-After": {"1"}}
+		response.Body, response.ContentLength = io.NopCloser(strings.NewReader(text)), -1
+	}
+	return stops, nil
 }
 
 func object(hosts ...string) *v1alpha1.UpstreamCluster {

@@ -38,6 +38,7 @@ rules: [{level: Metadata}]
 type Options struct {
 	Program  string   // built by `make kubeapi`
 	Features []string // feature gates of the API server, such as WatchList=false
+	APIFlags []string // further flags of the API server and of its replicas
 }
 
 // Lab is a control plane. Its methods fail the test on any error, so they belong to the test's own goroutine.
@@ -83,8 +84,16 @@ func Start(tb testing.TB, opts Options) *Lab {
 func (l *Lab) StartAPI() {
 	l.tb.Helper()
 	began := time.Now()
-	l.api = l.spawn("kube-apiserver", l.apiFlags()...)
+	l.api = l.startAPI(l.port, "")
+	l.starts = append(l.starts, start{began, time.Now()})
+}
+
+// startAPI starts an API server on a port, and waits until it is ready. The names of its logs end with suffix.
+func (l *Lab) startAPI(port int, suffix string) *ovnlab.Process {
+	l.tb.Helper()
+	process := ovnlab.Spawn(l.tb, l.path("kube-apiserver"+suffix+".log"), os.Environ(), append([]string{l.opts.Program, "kube-apiserver"}, l.apiFlags(port, suffix)...)...)
 	config := l.Config()
+	config.Host = fmt.Sprintf("https://127.0.0.1:%d", port)
 	config.Timeout = time.Second
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
@@ -92,15 +101,39 @@ func (l *Lab) StartAPI() {
 	}
 	await.True(l.tb, func() bool {
 		select {
-		case <-l.api.Exited():
-			l.tb.Fatalf("kube-apiserver exited with code %d", l.api.ExitCode())
+		case <-process.Exited():
+			l.tb.Fatalf("kube-apiserver exited with code %d", process.ExitCode())
 		default:
 		}
 		_, err := client.Discovery().RESTClient().Get().AbsPath("/readyz").DoRaw(l.tb.Context())
 		return err == nil
 	}, "kube-apiserver is ready")
-	l.starts = append(l.starts, start{began, time.Now()})
+	return process
 }
+
+// Replica is another API server of the same cluster.
+type Replica struct {
+	*ovnlab.Process
+	lab  *Lab
+	port int
+}
+
+// StartReplica starts another API server on the same database, and waits until it is ready.
+func (l *Lab) StartReplica() *Replica {
+	l.tb.Helper()
+	r := &Replica{lab: l, port: ovnlab.FreePort(l.tb)}
+	r.Start()
+	return r
+}
+
+// Start starts the replica again after it has ended.
+func (r *Replica) Start() {
+	r.lab.tb.Helper()
+	r.Process = r.lab.startAPI(r.port, "-replica")
+}
+
+// Host is its address, as in rest.Config.
+func (r *Replica) Host() string { return fmt.Sprintf("https://127.0.0.1:%d", r.port) }
 
 // KillAPI sends SIGKILL to the API server. Its objects are in etcd.
 func (l *Lab) KillAPI() { l.api.Kill() }
@@ -149,11 +182,11 @@ func (l *Lab) etcdFlags() []string {
 	}
 }
 
-func (l *Lab) apiFlags() []string {
+func (l *Lab) apiFlags(port int, suffix string) []string {
 	flags := []string{
 		fmt.Sprintf("--etcd-servers=https://127.0.0.1:%d", l.etcdPort), "--etcd-cafile=" + l.path("ca.crt"),
 		"--etcd-certfile=" + l.path("etcd.crt"), "--etcd-keyfile=" + l.path("etcd.key"),
-		"--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", l.port),
+		"--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", port),
 		"--advertise-address=127.0.0.1", "--endpoint-reconciler-type=none",
 		"--tls-cert-file=" + l.path("server.crt"), "--tls-private-key-file=" + l.path("server.key"),
 		"--client-ca-file=" + l.path("ca.crt"), "--kubelet-certificate-authority=" + l.path("ca.crt"),
@@ -162,12 +195,12 @@ func (l *Lab) apiFlags() []string {
 		"--service-account-signing-key-file=" + l.path("sa.key"),
 		"--service-cluster-ip-range=" + ServiceRange4 + "," + ServiceRange6,
 		"--authorization-mode=RBAC", "--allow-privileged=true",
-		"--audit-policy-file=" + l.path("audit.yaml"), "--audit-log-path=" + l.path("audit.log"),
+		"--audit-policy-file=" + l.path("audit.yaml"), "--audit-log-path=" + l.path("audit"+suffix+".log"),
 	}
 	if len(l.opts.Features) > 0 {
 		flags = append(flags, "--feature-gates="+strings.Join(l.opts.Features, ","))
 	}
-	return flags
+	return append(flags, l.opts.APIFlags...)
 }
 
 // controllers are those that work in a cluster without nodes. Others would consider the nodes dead and evict their pods.
