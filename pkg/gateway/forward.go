@@ -69,7 +69,7 @@ func (g *Gateway) failed(x *exchange, err error) {
 	case upstream.NotProcessed(err):
 		// Clients may send it again, and those that are built on client-go do.
 		x.refuse(refusal{http.StatusServiceUnavailable, "not-processed", "the API server did not process the request, which can be sent again", 1})
-	case errors.Is(err, context.DeadlineExceeded):
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, upstream.ErrSilent):
 		x.refuse(refusal{http.StatusGatewayTimeout, "timeout", "the API server did not answer in time", 0})
 	default:
 		// The error may name addresses; the log has it.

@@ -11,7 +11,7 @@ import (
 )
 
 // Health serves /healthz and /readyz. The gateway is ready once its Source has synced, until it stops. /readyz also says whether
-// clusters cannot be read any more, and lists those that cannot be served in full: the others are served.
+// clusters cannot be read any more, and lists those that cannot be served in full, with each API server that is not ready, and why: the others are served.
 func (g *Gateway) Health() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprintln(w, "ok") })
@@ -51,6 +51,8 @@ func (s *Set) troubles() []string {
 		for _, e := range endpoints {
 			if e.Ready {
 				ready++
+			} else {
+				out = append(out, fmt.Sprintf("cluster %s: API server %s is not ready: %s", name, e.Endpoint, e.Cause.Text()))
 			}
 		}
 		if ready < len(endpoints) || ready == 0 {

@@ -264,7 +264,7 @@ func newRig(t *testing.T, change func(o *gateway.Options)) *rig {
 	require.NoError(t, err)
 	opts := gateway.Options{
 		Log: log, Certificate: func() (*tls.Certificate, error) { return &pair, nil },
-		Probe: upstream.Probe{Interval: 20 * time.Millisecond, Retry: 10 * time.Millisecond, Timeout: time.Hour},
+		Probe: upstream.Probe{Interval: 20 * time.Millisecond, Retry: 10 * time.Millisecond, Timeout: time.Hour, Silence: time.Hour},
 	}
 	if change != nil {
 		change(&opts)

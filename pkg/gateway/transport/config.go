@@ -27,6 +27,8 @@ type Config struct {
 
 	// DialTimeout and TLSTimeout limit how long connecting and the TLS handshake take. Zero means 5 and 10 seconds.
 	DialTimeout, TLSTimeout time.Duration
+	// ConnectTimeout limits all of it together, with the endpoint's first answer. Zero means the sum of the two and PingTimeout.
+	ConnectTimeout time.Duration
 	// PingAfter is how long a connection may be silent before it is tested with a ping; PingTimeout is how long the answer may
 	// take before everything on the connection fails. Zero means 30 and 15 seconds.
 	PingAfter, PingTimeout time.Duration
@@ -52,6 +54,7 @@ func (c Config) withDefaults() Config {
 	orElse(&c.PingAfter, 30*time.Second)
 	orElse(&c.PingTimeout, 15*time.Second)
 	orElse(&c.IdleTimeout, 90*time.Second)
+	orElse(&c.ConnectTimeout, c.DialTimeout+c.TLSTimeout+c.PingTimeout)
 	if c.DialContext == nil {
 		c.DialContext = (&net.Dialer{Timeout: c.DialTimeout, KeepAlive: 30 * time.Second}).DialContext
 	}
@@ -62,7 +65,7 @@ func (c Config) withDefaults() Config {
 func (c Config) tlsConfig(host string) (*tls.Config, error) {
 	for name, d := range map[string]time.Duration{
 		"dial timeout": c.DialTimeout, "TLS timeout": c.TLSTimeout, "ping interval": c.PingAfter, "ping timeout": c.PingTimeout,
-		"idle timeout": c.IdleTimeout,
+		"idle timeout": c.IdleTimeout, "connect timeout": c.ConnectTimeout,
 	} {
 		if d < 0 {
 			return nil, fmt.Errorf("the %s is negative", name)

@@ -3,10 +3,13 @@ package transport
 import (
 	"net"
 	"sync"
+	"sync/atomic"
 )
 
 // openConns is the set of open connections to the endpoint, whatever they are used for.
 type openConns struct {
+	received atomic.Int64 // how often something was received
+
 	mu     sync.Mutex
 	open   map[*trackedConn]bool
 	dialed uint64
@@ -17,6 +20,14 @@ type openConns struct {
 type trackedConn struct {
 	net.Conn
 	set *openConns
+}
+
+func (c *trackedConn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	if n > 0 {
+		c.set.received.Add(1)
+	}
+	return n, err
 }
 
 func (c *trackedConn) Close() error {

@@ -120,6 +120,40 @@ func TestDeadConnectionsAreNoticed(t *testing.T) {
 	})
 }
 
+// TestPingsNoticeSilence has an endpoint that stops answering, and one that is busy.
+func TestPingsNoticeSilence(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		network := newWires()
+		e := newEndpointOn(t, network, 100)
+		config := e.config()
+		var conn *mutableConn
+		config.DialContext = func(ctx context.Context, _, address string) (net.Conn, error) {
+			c, err := network.dial(ctx, "", address)
+			conn = &mutableConn{Conn: c}
+			return conn, err
+		}
+		tr := e.transport(t, config)
+		ping := func() (time.Duration, error) {
+			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+			defer cancel()
+			began := time.Now()
+			err := tr.Ping(ctx)
+			return time.Since(began), err
+		}
+		took, err := ping()
+		require.NoError(t, err, "there is no connection")
+		require.Zero(t, took)
+		get(t, tr)
+		took, err = ping()
+		require.NoError(t, err)
+		require.Zero(t, took)
+		conn.dead.Store(true)
+		took, err = ping()
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.Equal(t, 2*time.Second, took)
+	})
+}
+
 // mutableConn loses everything that is written once it is dead, as a network that drops packets does.
 type mutableConn struct {
 	net.Conn

@@ -182,6 +182,37 @@ func (p *pool) fail(err error) {
 	}
 }
 
+// pinged is how many connections are asked for a sign of life at once.
+const pinged = 3
+
+// ping returns nil once the endpoint answers on a connection, or if there is none.
+func (p *pool) ping(ctx context.Context) error {
+	p.mu.Lock()
+	conns := slices.Clone(p.conns[:min(pinged, len(p.conns))])
+	p.mu.Unlock()
+	if len(conns) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	answers := make(chan error, len(conns))
+	var asked sync.WaitGroup
+	defer asked.Wait()
+	defer cancel()
+	for _, conn := range conns {
+		asked.Go(func() { answers <- conn.Ping(ctx) })
+	}
+	var err error
+	for range conns {
+		if err = <-answers; err == nil {
+			return nil
+		}
+	}
+	if ctx.Err() == nil {
+		return nil // connections have ended, which their requests notice
+	}
+	return err
+}
+
 // MarkDead forgets a connection that has ended.
 func (p *pool) MarkDead(conn *http2.ClientConn) {
 	p.mu.Lock()

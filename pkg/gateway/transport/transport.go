@@ -105,6 +105,17 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
+// Ping asks the endpoint for a sign of life on connections of HTTP/2 that are open. It returns an error if nothing at all came from the
+// endpoint until ctx ended, and nil if there is no such connection.
+func (t *Transport) Ping(ctx context.Context) error {
+	before := t.conns.received.Load()
+	err := t.current.Load().pool.ping(ctx)
+	if err != nil && t.conns.received.Load() != before {
+		return nil // it sends so much that the answer has to wait
+	}
+	return err
+}
+
 // Stats returns what the transport has opened and has in use.
 func (t *Transport) Stats() Stats {
 	t.mu.Lock()
@@ -170,6 +181,8 @@ func (t *Transport) newGeneration(config Config) (*generation, error) {
 		return t.conns.add(conn)
 	}
 	secure := func(ctx context.Context, protocols ...string) (*tls.Conn, error) {
+		ctx, cancel := context.WithTimeout(ctx, config.ConnectTimeout)
+		defer cancel()
 		conn, err := connect(ctx)
 		if err != nil {
 			return nil, err
@@ -202,7 +215,7 @@ func (t *Transport) newGeneration(config Config) (*generation, error) {
 	}
 	g.pool = &pool{
 		transport: g.http2,
-		timeout:   config.DialTimeout + config.TLSTimeout + config.PingTimeout,
+		timeout:   config.ConnectTimeout,
 		dial: func(ctx context.Context) (net.Conn, error) {
 			conn, err := secure(ctx, http2.NextProtoTLS, "http/1.1")
 			if err == nil && conn.ConnectionState().NegotiatedProtocol != http2.NextProtoTLS {

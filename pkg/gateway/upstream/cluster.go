@@ -26,6 +26,8 @@ type Transport interface {
 	Drain()
 	// Connections returns how many connections were opened since it was made, and how many are open now.
 	Connections() (opened uint64, open int)
+	// Ping returns an error if the API server sent nothing on open connections until ctx ended, although it was asked to.
+	Ping(ctx context.Context) error
 }
 
 // Options configure a cluster. Log is required.
@@ -78,7 +80,9 @@ func New(ctx context.Context, name string, opts Options) *Cluster {
 		opts.Count = func(Event) {}
 	}
 	if opts.NewTransport == nil {
-		opts.NewTransport = connect
+		opts.NewTransport = func(endpoint *url.URL, config *v1alpha1.ClientConfig) (Transport, error) {
+			return connect(endpoint, config, opts.Probe.complete().Silence)
+		}
 	}
 	ctx, stop := context.WithCancel(ctx)
 	c := &Cluster{name: name, opts: opts, stop: stop, own: rate.NewLimiter(0, math.MaxInt32)} // full, up to what Update sets
@@ -87,6 +91,7 @@ func New(ctx context.Context, name string, opts Options) *Cluster {
 		probes, stop := context.WithCancel(ctx)
 		e.stop = stop
 		c.probing.Go(func() { e.probe(probes) })
+		c.probing.Go(func() { e.listen(probes) })
 	}
 	return c
 }
@@ -236,6 +241,9 @@ func (c *Cluster) Close() {
 	c.stop()
 	c.probing.Wait()
 }
+
+// ErrSilent means that an API server has stopped answering while a request was in progress.
+var ErrSilent = errors.New("the API server does not answer")
 
 // ErrNoEndpoint means that no API server is ready, of those that a dispatch policy selects.
 var ErrNoEndpoint = errors.New("no API server is ready")

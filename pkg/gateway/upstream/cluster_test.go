@@ -1,6 +1,7 @@
 package upstream_test
 
 import (
+	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -71,6 +72,17 @@ type transport struct {
 }
 
 func (t *transport) Drain() { t.change(func() { t.drained = append(t.drained, t.host) }) }
+
+func (t *transport) Ping(ctx context.Context) error {
+	t.mu.Lock()
+	hangs := t.hangs[t.host]
+	t.mu.Unlock()
+	if !hangs {
+		return nil
+	}
+	<-ctx.Done()
+	return ctx.Err()
+}
 
 func (*transport) Connections() (opened uint64, open int) { return 0, 0 }
 

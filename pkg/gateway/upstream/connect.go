@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"net/url"
+	"time"
 
 	"github.com/netloom/netloom/pkg/apis/proxy/v1alpha1"
 	"github.com/netloom/netloom/pkg/gateway/transport"
@@ -19,9 +20,10 @@ func (t draining) Connections() (opened uint64, open int) {
 	return s.Dialed, s.Open
 }
 
-// connect makes the transport to an endpoint.
-func connect(endpoint *url.URL, config *v1alpha1.ClientConfig) (Transport, error) {
+// connect makes the transport to an endpoint, which may take so long to accept a connection.
+func connect(endpoint *url.URL, config *v1alpha1.ClientConfig, timeout time.Duration) (Transport, error) {
 	t, err := transport.New(endpoint, transport.Config{
+		DialTimeout: timeout, TLSTimeout: timeout, ConnectTimeout: timeout,
 		Insecure: config.Insecure, CA: config.CAData, Cert: config.CertData, Key: config.KeyData, ServerName: config.ServerName,
 	})
 	return draining{t}, err

@@ -3,11 +3,9 @@ package upstream
 import (
 	"context"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
-	"strings"
 
 	"github.com/netloom/netloom/pkg/version"
 )
@@ -21,6 +19,7 @@ type endpoint struct {
 
 	transport Transport
 	streams   *Streams
+	waiting   waiting
 	health    *health
 	stop      context.CancelFunc // ends the probes
 }
@@ -29,7 +28,8 @@ type endpoint struct {
 type EndpointStatus struct {
 	Endpoint string `json:"endpoint"`
 	Ready    bool   `json:"ready"`
-	Message  string `json:"message,omitempty"` // why it is not ready, or what the last probe found
+	Cause    Cause  `json:"cause,omitempty"`   // why it is not ready
+	Message  string `json:"message,omitempty"` // the same in words, or what the last probe found
 	Streams  int    `json:"streams"`           // watches and other streams in progress
 	// Connections with the current credentials: those that are open, and all that were opened.
 	Connections int    `json:"connections"`
@@ -66,8 +66,11 @@ func (e *endpoint) roundTrip(r *http.Request) (*http.Response, error) {
 	if e.token != "" {
 		out.Header.Set("Authorization", "Bearer "+e.token)
 	}
+	if !isStream(r.Context()) {
+		return e.waiting.roundTrip(e.transport, out)
+	}
 	response, err := e.transport.RoundTrip(out)
-	if err == nil && isStream(r.Context()) {
+	if err == nil {
 		e.streams.add(response)
 	}
 	return response, err
@@ -80,7 +83,7 @@ func (e *endpoint) check(ctx context.Context) error {
 		code, err = e.get(ctx, "/healthz")
 	}
 	if err == nil && code != http.StatusOK {
-		err = errors.New("the health check returned " + strings.ToLower(http.StatusText(code)))
+		err = codeError(code)
 	}
 	return err
 }
@@ -99,9 +102,9 @@ func (e *endpoint) get(ctx context.Context, path string) (int, error) {
 }
 
 func (e *endpoint) status() EndpointStatus {
-	ready, message := e.health.state()
+	ready, cause, message := e.health.state()
 	opened, open := e.transport.Connections()
-	return EndpointStatus{Endpoint: e.name, Ready: ready, Message: message, Streams: e.streams.Len(), Connections: open, Opened: opened}
+	return EndpointStatus{Endpoint: e.name, Ready: ready, Cause: cause, Message: message, Streams: e.streams.Len(), Connections: open, Opened: opened}
 }
 
 // close takes the endpoint out of service. Requests in progress go on.

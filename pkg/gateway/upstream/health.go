@@ -17,6 +17,9 @@ type Probe struct {
 	Timeout  time.Duration // of one check; 5 seconds
 	Failures int           // checks that fail in a row until an endpoint is not ready; 3
 	Passes   int           // checks that pass in a row until it is ready again; 2
+	// Silence is how long an API server may send nothing on its connections, although it is asked to, until it is not ready: it has
+	// stopped, or the network has. Connecting may take as long. 3 seconds.
+	Silence time.Duration
 }
 
 func (p Probe) complete() Probe {
@@ -28,6 +31,7 @@ func (p Probe) complete() Probe {
 	orDefault(&p.Interval, 5*time.Second)
 	orDefault(&p.Retry, time.Second)
 	orDefault(&p.Timeout, 5*time.Second)
+	orDefault(&p.Silence, 3*time.Second)
 	if p.Failures <= 0 {
 		p.Failures = 3
 	}
@@ -48,24 +52,29 @@ type health struct {
 	known         bool // there was a check
 	fails, passes int  // in a row
 	message       string
+	cause         Cause               // why it is not ready
+	logged        map[Cause]time.Time // when each cause was last logged since it was ready
 }
 
+// logAgain is how long a cause is not logged again that alternates with others.
+const logAgain = time.Minute
+
 func newHealth(probe Probe, log logrus.FieldLogger) *health {
-	return &health{probe: probe.complete(), log: log, wake: make(chan struct{}, 1), message: "not checked yet"}
+	return &health{probe: probe.complete(), log: log, wake: make(chan struct{}, 1), message: "not checked yet", cause: CauseUnchecked, logged: map[Cause]time.Time{}}
 }
 
 // inherit takes over the state of the same endpoint with other credentials.
 func (h *health) inherit(from *health) {
 	from.mu.Lock()
 	defer from.mu.Unlock()
-	h.known, h.message = from.known, from.message
+	h.known, h.message, h.cause = from.known, from.message, from.cause
 	h.ready.Store(from.ready.Load())
 }
 
-func (h *health) state() (ready bool, message string) {
+func (h *health) state() (ready bool, cause Cause, message string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.ready.Load(), h.message
+	return h.ready.Load(), h.cause, h.message
 }
 
 // record takes the result of a check. The first check decides alone.
@@ -78,7 +87,7 @@ func (h *health) record(err error) {
 		h.fails, h.message = 0, ""
 		h.passes++
 		if first || h.passes >= h.probe.Passes {
-			h.set(true)
+			h.pass()
 		} else if !h.ready.Load() {
 			h.message = "the last health check passed"
 		}
@@ -86,8 +95,8 @@ func (h *health) record(err error) {
 	}
 	h.passes, h.message = 0, err.Error()
 	h.fails++
-	if h.fails >= h.probe.Failures {
-		h.set(false)
+	if h.fails >= h.probe.Failures || !h.ready.Load() {
+		h.fail(err)
 	}
 }
 
@@ -97,7 +106,7 @@ func (h *health) eject(err error) (changed bool) {
 	changed = h.ready.Load()
 	h.known, h.passes, h.message = true, 0, err.Error()
 	h.fails = h.probe.Failures
-	h.set(false)
+	h.fail(err)
 	h.mu.Unlock()
 	select {
 	case h.wake <- struct{}{}:
@@ -106,16 +115,26 @@ func (h *health) eject(err error) (changed bool) {
 	return changed
 }
 
-// set changes the state. The caller holds the lock.
-func (h *health) set(ready bool) {
-	if h.ready.Swap(ready) == ready {
+// pass makes the endpoint ready. The caller holds the lock.
+func (h *health) pass() {
+	if h.ready.Swap(true) {
 		return
 	}
-	if ready {
-		h.log.Info("API server is ready")
-	} else {
-		h.log.WithField("cause", h.message).Warn("API server is not ready")
+	h.cause = ""
+	clear(h.logged)
+	h.log.Info("API server is ready")
+}
+
+// fail makes the endpoint not ready, and logs why: once for each cause, also if it has never been ready. The caller holds the lock.
+func (h *health) fail(err error) {
+	h.ready.Store(false)
+	before := h.cause
+	h.cause = causeOf(err)
+	if last, found := h.logged[h.cause]; found && (h.cause == before || time.Since(last) < logAgain) {
+		return
 	}
+	h.logged[h.cause] = time.Now()
+	h.log.WithFields(logrus.Fields{"cause": string(h.cause), "reason": h.cause.Text()}).WithError(err).Warn("API server is not ready")
 }
 
 // pause is how long to wait for the next check, with jitter: several gateways do not check together.

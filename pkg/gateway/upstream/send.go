@@ -68,22 +68,25 @@ func (s *sending) run(e *endpoint) (*http.Response, error) {
 			e = other
 			continue
 		}
-		var not *transport.NotProcessedError
-		if s.request.Context().Err() != nil || !errors.As(err, &not) {
+		if s.request.Context().Err() != nil {
 			return nil, err
 		}
-		if !not.Connected && e.health.eject(err) {
-			s.count(EventEjected)
-		}
 		tried = append(tried, e)
-		if e = s.other(tried); e == nil {
-			return nil, fmt.Errorf("%w: %w", ErrNoEndpoint, err)
+		var failed error
+		if e, failed = s.after(err, tried); e == nil {
+			return nil, failed
 		}
 		if n == attempts || !s.rewind() || !s.pause(n-len(s.endpoints)) {
 			return nil, err
 		}
 		s.count(EventRetry)
 	}
+}
+
+// isSafe reports whether a request changes nothing, so that it may be executed twice: RFC 9110, section 9.2.1. Streams are left out:
+// exec is a GET, and clients open watches again.
+func isSafe(r *http.Request) bool {
+	return !isStream(r.Context()) && (r.Method == http.MethodGet || r.Method == http.MethodHead || r.Method == http.MethodOptions)
 }
 
 // instead returns an endpoint for a request that another one turned away because it is shutting down; nil if its response is the answer.
@@ -100,6 +103,21 @@ func (s *sending) instead(of *endpoint, response *http.Response) *endpoint {
 	}
 	s.count(EventRetry)
 	return e
+}
+
+// after returns an endpoint to try after the last one of those that were tried failed, or nil and why the request fails.
+func (s *sending) after(err error, tried []*endpoint) (*endpoint, error) {
+	var not *transport.NotProcessedError
+	if !errors.As(err, &not) {
+		if !isSafe(s.request) {
+			return nil, err
+		}
+		return s.pick(tried...), err
+	}
+	if !not.Connected && tried[len(tried)-1].health.eject(err) {
+		s.count(EventEjected)
+	}
+	return s.other(tried), fmt.Errorf("%w: %w", ErrNoEndpoint, err)
 }
 
 // other is an endpoint that is ready: one that was not tried, if there is one.

@@ -108,7 +108,7 @@ func TestServersThatShutDownTurnRequestsAway(t *testing.T) {
 		}
 		require.Equal(t, map[string]int{"b": 4}, s.requests)
 		require.Equal(t, 1, s.got["a"], "no further request tries it")
-		require.Contains(t, c.Endpoints()[0].Message, "shutting down")
+		require.Equal(t, map[string]bool{"a": false, "b": true}, readyOf(c))
 	})
 	for name, of := range map[string]struct {
 		text string
