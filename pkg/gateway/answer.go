@@ -2,9 +2,11 @@ package gateway
 
 import (
 	"encoding/json"
+	"io"
 	"math/rand/v2"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -38,15 +40,29 @@ func (x *exchange) refuse(why refusal) bool {
 		header.Set("Retry-After", strconv.Itoa(why.retry))
 		status.Details = &metav1.StatusDetails{RetryAfterSeconds: int32(why.retry)} //nolint:gosec // it is at most a minute
 	}
+	text := why.code == http.StatusForbidden && isDiscovery(x.r.URL.Path)
 	header.Set("Content-Type", "application/json")
+	if text {
+		header.Set("Content-Type", "text/plain; charset=utf-8")
+	}
 	header.Set("Cache-Control", "no-cache, private")
 	header.Set("X-Content-Type-Options", "nosniff")
 	header.Set(auditHeader, x.auditID)
 	x.w.WriteHeader(why.code)
-	if x.r.Method != http.MethodHead {
+	switch {
+	case x.r.Method == http.MethodHead:
+	case text:
+		_, _ = io.WriteString(x.w, why.message+"\n")
+	default:
 		_ = json.NewEncoder(x.w).Encode(status)
 	}
 	return false
+}
+
+// isDiscovery reports whether a client finds out with this path what an API server has. client-go reads no Status there, so kubectl
+// prints the reason of a refusal only if it is text.
+func isDiscovery(path string) bool {
+	return path == "/api" || path == "/apis" || path == "/version" || strings.HasPrefix(path, "/openapi/")
 }
 
 // soon is a number of seconds after which an API server may be ready again, with jitter.

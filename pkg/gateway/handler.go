@@ -74,10 +74,10 @@ func auditID(r *http.Request) string {
 // accept finds the cluster, and rejects what no client of an API server sends.
 func (g *Gateway) accept(x *exchange) bool {
 	r := x.r
-	x.tenant = g.set.find(r.Host)
+	x.tenant = g.tenantOf(r)
 	switch {
 	case x.tenant == nil:
-		return x.refuse(refusal{http.StatusServiceUnavailable, "unknown-host", "no cluster is served at the host name of this request", 0})
+		return x.refuse(g.unserved(r))
 	case g.misdirected(r, x.tenant):
 		return x.refuse(refusal{http.StatusMisdirectedRequest, "misdirected", "the connection is for another cluster than the host name of this request", 0})
 	case !strings.HasPrefix(r.URL.Path, "/") || !slices.Contains(methods, r.Method):
