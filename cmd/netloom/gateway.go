@@ -34,7 +34,7 @@ import (
 )
 
 func newGateway() *cobra.Command {
-	var check bool
+	var check, connect bool
 	cmd := &cobra.Command{
 		Use:   "gateway",
 		Short: "Serve the API servers of several clusters at one address",
@@ -58,7 +58,9 @@ Settings come from flags, NETLOOM_… environment variables and a file; docs/con
 			case check && cfg.Gateway.Clusters == "":
 				return errors.New("--check needs --clusters")
 			case check:
-				return checkClusters(cmd, cfg.Gateway.Clusters)
+				return checkClusters(cmd, cfg.Gateway.Clusters, connect)
+			case connect:
+				return errors.New("--connect needs --check")
 			}
 			log := newLog(cmd, cfg)
 			limitMemory(log, memlimit.FromCgroup)
@@ -73,13 +75,20 @@ Settings come from flags, NETLOOM_… environment variables and a file; docs/con
 		}
 	}
 	cmd.Flags().BoolVar(&check, "check", false, "report faults in the files of --clusters, and exit")
+	cmd.Flags().BoolVar(&connect, "connect", false, "with --check, try every API server: the connection, the credentials, their rights and the dates of certificates")
 	return cmd
 }
 
-// checkClusters prints the result of --check.
-func checkClusters(cmd *cobra.Command, dir string) error {
+// checkClusters prints the result of --check. With connect, every API server is tried.
+func checkClusters(cmd *cobra.Command, dir string, connect bool) error {
 	good, err := registry.Check(dir)
 	for _, c := range good {
+		if connect {
+			if fault := gateway.Try(cmd.Context(), c, time.Now()); fault != nil {
+				err = errors.Join(err, fmt.Errorf("cluster %s: %w", c.Name, fault))
+				continue
+			}
+		}
 		if _, failed := fmt.Fprintf(cmd.OutOrStdout(), "%s: valid, %d API servers, %d dispatch policies\n", c.Name, len(c.Spec.Servers), len(c.Spec.DispatchPolicies)); failed != nil {
 			return failed
 		}

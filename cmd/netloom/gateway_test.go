@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -31,6 +32,11 @@ func TestGatewayChecksFiles(t *testing.T) {
 	got = netloom(t, "gateway", "--check", "--clusters", dir)
 	require.Equal(t, exitDone, got.code)
 	require.Equal(t, "prod.example: valid, 1 API servers, 1 dispatch policies\n", got.out)
+	closed := strings.Replace(upstreamCluster, "192.0.2.1:6443", "127.0.0.1:1", 1)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "prod.yaml"), []byte(closed), 0o600))
+	got = netloom(t, "gateway", "--check", "--connect", "--clusters", dir)
+	require.Equal(t, exitFailed, got.code)
+	require.Contains(t, got.errout, "cluster prod.example: API server https://127.0.0.1:1: no connection to it is possible")
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "bad.yaml"), []byte("kind: Secret\n---\nkind: Pod\n"), 0o600))
 	got = netloom(t, "gateway", "--check", "--clusters", dir)
 	require.Equal(t, exitFailed, got.code)
@@ -43,6 +49,7 @@ func TestGatewayRejectsFlags(t *testing.T) {
 	for want, args := range map[string][]string{
 		"gateway-tls-cert (flag --tls-cert): needs gateway-tls-key":                                  {"--tls-cert", "x"},
 		"gateway-tls-key (flag --tls-key): needs gateway-tls-cert":                                   {"--tls-key", "x"},
+		"--connect needs --check":                                                                    {"--clusters", dir, "--connect"},
 		"--check needs --clusters":                                                                   {"--check"},
 		"gateway-front-proxy-ca: open /none":                                                         {"--clusters", dir, "--front-proxy-ca", "/none"},
 		"gateway-front-proxy-names (flag --front-proxy-names): needs gateway-front-proxy-ca":         {"--clusters", dir, "--front-proxy-names", "x"},

@@ -248,7 +248,8 @@ var rooms = []room{
 	{dir: "pkg/version"},
 	{dir: "pkg/gateway/dispatch", pure: true, may: []string{"pkg/apis/proxy/v1alpha1"}},
 	{dir: "pkg/gateway", may: []string{
-		"pkg/apis/proxy/v1alpha1", "pkg/gateway/...", "pkg/serve/listener", "k8s.io/apimachinery/...", "k8s.io/apiserver/pkg/authentication/...",
+		"pkg/apis/proxy/v1alpha1", "pkg/gateway/...", "pkg/serve/listener", "k8s.io/api/authorization/v1", "k8s.io/apimachinery/...",
+		"k8s.io/apiserver/pkg/authentication/...",
 		"k8s.io/apiserver/pkg/authorization/authorizer", "k8s.io/apiserver/pkg/endpoints/request", "k8s.io/client-go/kubernetes", "k8s.io/client-go/rest",
 		"golang.org/x/net/http/httpguts", "github.com/prometheus/client_golang/...", logrus, uuid,
 	}},

@@ -48,8 +48,8 @@ func (e codeError) Error() string {
 	return "the health check returned " + strings.ToLower(http.StatusText(int(e))) + fmt.Sprintf(" (%d)", int(e))
 }
 
-// causeOf finds out what an error of a health check or a connection means.
-func causeOf(err error) Cause {
+// CauseOf finds out what an error of a health check or a connection means.
+func CauseOf(err error) Cause {
 	var (
 		code         codeError
 		verification *tls.CertificateVerificationError

@@ -76,11 +76,23 @@ func (e *endpoint) roundTrip(r *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// check asks the API server whether it is ready. One that does not know /readyz is asked for /healthz.
+// check asks the API server whether it is ready.
 func (e *endpoint) check(ctx context.Context) error {
-	code, err := e.get(ctx, "/readyz")
+	return CheckReady(ctx, roundTripper(e.roundTrip), e.url)
+}
+
+// roundTripper is a function that is an http.RoundTripper.
+type roundTripper func(r *http.Request) (*http.Response, error)
+
+// RoundTrip calls the function.
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// CheckReady asks an API server whether it is ready, and returns why it is not; CauseOf says what that means. One that does not know
+// /readyz is asked for /healthz.
+func CheckReady(ctx context.Context, via http.RoundTripper, at *url.URL) error {
+	code, err := get(ctx, via, at.String()+"/readyz")
 	if err == nil && code == http.StatusNotFound {
-		code, err = e.get(ctx, "/healthz")
+		code, err = get(ctx, via, at.String()+"/healthz")
 	}
 	if err == nil && code != http.StatusOK {
 		err = codeError(code)
@@ -88,13 +100,13 @@ func (e *endpoint) check(ctx context.Context) error {
 	return err
 }
 
-func (e *endpoint) get(ctx context.Context, path string) (int, error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, e.url.String()+path, http.NoBody)
+func get(ctx context.Context, via http.RoundTripper, address string) (int, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
 	if err != nil {
 		return 0, err
 	}
 	r.Header.Set("User-Agent", "netloom/"+version.Current().Version)
-	response, err := e.roundTrip(r)
+	response, err := via.RoundTrip(r)
 	if err != nil {
 		return 0, err
 	}

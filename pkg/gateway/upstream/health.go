@@ -129,7 +129,7 @@ func (h *health) pass() {
 func (h *health) fail(err error) {
 	h.ready.Store(false)
 	before := h.cause
-	h.cause = causeOf(err)
+	h.cause = CauseOf(err)
 	if last, found := h.logged[h.cause]; found && (h.cause == before || time.Since(last) < logAgain) {
 		return
 	}
