@@ -12,13 +12,18 @@ import (
 
 var (
 	errForeign = errors.New("not a plan of this backend")
-	errNoTagID = errors.New("the controller has no tag IDs left; rules that need the tag deny from the next plan on")
+	errNoTagID = errors.New("the controller has no tag ID left; what needs the tag is denied from the next plan on")
+	errNoBase  = errors.New("the controller has no tag ID left, and without this tag it enforces nothing")
 )
 
-// Apply implements backends.Backend: one request for each op.
+// Apply implements backends.Backend: one request for each op. When tag IDs run out, it plans again what needs one, and goes on with that;
+// then p has the ops and skips of the new plan. It goes on when a request is refused, see refusal.go.
 func (b *Backend) Apply(ctx context.Context, p *backends.Plan) error {
-	pending := b.pending
+	of := b.pending
 	b.pending = nil
+	if of != nil && (of.plan.Revision != p.Revision || len(of.plan.Ops) != len(p.Ops)) {
+		of = nil // only a part of what is pending
+	}
 	if p.Empty() {
 		return ctx.Err()
 	}
@@ -27,37 +32,73 @@ func (b *Backend) Apply(ctx context.Context, p *backends.Plan) error {
 	}
 	reached := b.model
 	b.model, b.doubt = nil, false // until everything is written
-	var refusals []error
-	for i := range p.Ops {
-		op := &p.Ops[i]
+	w := newWriting(b, p, of)
+	for i := 0; i < len(p.Ops); i++ {
 		if err := ctx.Err(); err != nil {
 			if i == 0 {
 				b.model = reached
 			}
-			return fmt.Errorf("apply: %w", err)
+			return w.fail(fmt.Errorf("apply: %w", err))
 		}
-		w, ok := op.Native.(write)
-		if !ok {
-			return fmt.Errorf("apply %s %s: %w", op.Kind, op.Name, errForeign)
-		}
-		if b.barred[w.vip] != "" {
-			continue
-		}
-		if err := b.send(ctx, w); err != nil {
-			err = fmt.Errorf("apply: %s %s %s: %w", op.Verb, op.Kind, op.Name, err)
-			if !b.bar(w, err) {
-				return errors.Join(append(refusals, err)...)
-			}
-			refusals = append(refusals, err)
+		again, err := w.step(ctx, &p.Ops[i])
+		switch {
+		case err != nil:
+			return w.fail(err)
+		case again:
+			i = -1
 		}
 	}
-	if len(refusals) > 0 {
-		return errors.Join(refusals...)
+	return w.finish()
+}
+
+// step writes one op. It returns true if the plan was replaced by another, which has to be applied from its beginning.
+func (w *writing) step(ctx context.Context, op *backends.Op) (again bool, err error) {
+	r, ok := op.Native.(write)
+	if !ok {
+		return false, fmt.Errorf("apply %s %s: %w", op.Kind, op.Name, errForeign)
 	}
-	if !b.doubt && pending != nil && pending.plan.Revision == p.Revision && len(pending.plan.Ops) == len(p.Ops) {
-		pending.commit()
+	if w.b.barred[r.vip] != "" || w.waits(op, &r) {
+		return false, nil
 	}
-	return nil
+	err = w.b.send(ctx, r)
+	if err == nil {
+		w.done(&r)
+		return false, nil
+	}
+	err = fmt.Errorf("apply: %s %s %s: %w", op.Verb, op.Kind, op.Name, err)
+	switch {
+	case errors.Is(err, errNoTagID):
+		return w.exhausted(&r, err)
+	case w.b.bar(r, err):
+		w.errs = append(w.errs, err)
+		return false, nil
+	case w.refuses(op, &r, err):
+		return false, nil
+	default:
+		return false, err
+	}
+}
+
+// exhausted goes on without tags of a type that the controller has no ID left for.
+func (w *writing) exhausted(r *write, err error) (again bool, _ error) {
+	b, kind := w.b, typeOf(r.create.Name())
+	switch {
+	case r.probe:
+		return false, nil
+	case b.names.isCoverTag(r.create.Name()):
+		return false, fmt.Errorf("%w: %w", errNoBase, err)
+	case b.full[kind]:
+		return false, err
+	}
+	b.full[kind] = true
+	if w.of == nil {
+		return false, err
+	}
+	if err := b.again(w.of, w.created); err != nil {
+		return false, err
+	}
+	w.of, b.pending = b.pending, nil
+	return true, nil
 }
 
 // bar notes that the controller refuses the load balancer of a VIP: from the next plan on it is reported, and does not affect others.
@@ -76,7 +117,7 @@ func (b *Backend) bar(w write, err error) bool {
 		return false
 	}
 	b.barred[w.vip] = status.Message
-	b.retry = false
+	b.learned = true
 	return true
 }
 
@@ -96,8 +137,6 @@ func (b *Backend) send(ctx context.Context, w write) error {
 	case w.create != nil:
 		_, err = b.api.Create(ctx, w.create)
 		if tungsten.IsExhausted(err) && w.create.Kind == tungsten.KindTag {
-			b.refused[w.create.Name()] = true
-			b.retry = false
 			return fmt.Errorf("%w: %w", errNoTagID, err)
 		}
 	case w.update != nil:

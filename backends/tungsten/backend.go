@@ -44,9 +44,11 @@ type Backend struct {
 	model   *model   // nil if it is not known what the target has
 	pending *pending // what the last plan would turn the model into
 	keep    map[object.Ref]bool
-	refused map[string]bool       // tags that the controller had no ID for
+	full    map[string]bool       // types of tags that the controller has no ID left for
 	barred  map[netip.Addr]string // VIPs whose load balancers it refused, and why
-	retry   bool                  // try both again
+	begun   bool                  // something was read back
+	learned bool                  // a load balancer was refused, and nothing has been read back since
+	refused map[string]string     // requests that it refused in the last plan, and why; see refusal.go
 	deaf    atomic.Bool           // the change stream ended, and nothing has been asked since
 	doubt   bool                  // something that was to be removed was not found: only a read-back shows what the target has
 	// published is the coverage of the last plan, for every goroutine; nil before the first.
@@ -73,7 +75,7 @@ func New(api API, opts Options) (*Backend, error) {
 	return &Backend{
 		local: local, network: opts.ServiceNetwork, addresses: newInterfaces(), barred: map[netip.Addr]string{},
 		api: api, names: namer{opts.Owner}, clusters: opts.Clusters, lowering: intent.NewLowering(maxRaised),
-		explainer: &Explainer{names: namer{opts.Owner}, local: local}, interfaces: newInterfaces(), refused: map[string]bool{},
+		explainer: &Explainer{names: namer{opts.Owner}, local: local}, interfaces: newInterfaces(), full: map[string]bool{},
 	}, nil
 }
 
@@ -102,12 +104,13 @@ func (b *Backend) ClosesFirst(p *backends.Plan) bool {
 	return b.pending != nil && b.pending.plan.Revision == p.Revision && b.pending.closesFirst
 }
 
-// retried returns the tags that are known to have no ID. At every read-back that is not caused by such a tag they are tried again, and
-// so are load balancers that were refused.
-func (b *Backend) retried() map[string]bool {
-	if b.retry {
-		b.refused, b.barred = map[string]bool{}, map[netip.Addr]string{}
+// retries reports whether a read-back tries again what was refused before: load balancers, and tags without an ID. One that is the
+// first, or that is caused by a refusal, does not.
+func (b *Backend) retries() bool {
+	again := b.begun && !b.learned
+	if again {
+		b.barred = map[netip.Addr]string{}
 	}
-	b.retry = true
-	return b.refused
+	b.begun, b.learned = true, false
+	return again
 }

@@ -21,7 +21,11 @@ type comparison struct {
 	ops   []planned
 	moves []move
 	live  effects
-	bare  map[object.Key]bool // endpoints that were looked at, and whether they are without addresses of their own now
+	// next is the model to come, except for the tags of changed; held is what holders returns, nil before the first time.
+	next    *model
+	changed wanted
+	held    map[string]ends
+	bare    map[object.Key]bool // endpoints that were looked at, and whether they are without addresses of their own now
 }
 
 // move is a tag that an interface gains or loses.
@@ -62,7 +66,11 @@ func (c *comparison) create(want *tungsten.Object) error {
 	if len(want.FirewallRuleRefs) > firstRefs {
 		first.FirewallRuleRefs, rest = want.FirewallRuleRefs[:firstRefs], want.FirewallRuleRefs[firstRefs:]
 	}
-	op, err := createOf(creation(want.Kind), &first)
+	in := creation(want.Kind)
+	if want.Kind == tungsten.KindTag && c.names.isBaseTag(want.Name()) {
+		in = createBase
+	}
+	op, err := createOf(in, &first)
 	c.ops = append(c.ops, op)
 	for i := range rest {
 		c.link(fillPolicy, want, &rest[i], c.want[rest[i].UUID], true)

@@ -60,7 +60,7 @@ func (r *rendering) rulesOf(p *intent.Policy, i int, vip bool) []*tungsten.Objec
 // share, and is not included. A vrouter has no flows before there are connections, so none are counted.
 func (e *Explainer) PolicyRows(want *intent.Snapshot, of intent.Origin) []backends.PolicyRow {
 	want, services := e.asRendered(want)
-	r := newRendering(e.names, e.local, want, nil, services)
+	r := newRendering(e.names, e.local, want, limits{}, services)
 	var out []backends.PolicyRow
 	for p := range want.Policies() {
 		if p.Origin != of {
@@ -149,7 +149,7 @@ func (e *Explainer) DecidingRows(
 			by = v.Ingress.By
 		}
 	}
-	r := newRendering(e.names, e.local, want, nil, services)
+	r := newRendering(e.names, e.local, want, limits{}, services)
 	vip := services.has(f.Dst.Addr)
 	isolation := stageIsolation
 	if vip {
@@ -182,7 +182,7 @@ func deciding(o *tungsten.Object, what string) backends.DecidingRow {
 func (e *Explainer) Estimate(want *intent.Snapshot) backends.Estimate {
 	n := 0
 	lowered, _ := e.asRendered(want)
-	for _, o := range render(e.names, e.local, lowered, nil, nil).objects {
+	for _, o := range render(e.names, e.local, lowered, limits{}, nil).objects {
 		if o.Kind == tungsten.KindFirewallRule {
 			n++
 		}

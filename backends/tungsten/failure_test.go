@@ -3,7 +3,6 @@ package tungsten_test
 import (
 	"flag"
 	"fmt"
-	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -131,41 +130,6 @@ func TestTwoClustersOnOneServer(t *testing.T) {
 	a.reached = 0
 	a.sync(t, s, snap)
 	require.Equal(t, east, target.DumpOwner(t, "east"))
-}
-
-// TestTagsRunOut leaves no tag for some policies: they are denied and reported, and others are in force.
-func TestTagsRunOut(t *testing.T) {
-	target := tungstentest.NewTarget(t)
-	s := shops(4, 8)
-	s.Policies = slices.DeleteFunc(s.Policies, func(p intent.Policy) bool { return p.Direction == intent.Egress })
-	snap := s.Snapshot()
-	target.Server.TakeTagIDs("label", 32768-9) // enough for what every owner has, and six of the eight tags of sets
-	r := newRig(t, target, "a")
-	target.Prepare(t, s.Endpoints, nil)
-	var p *backends.Plan
-	var err error
-	for range 10 {
-		if p, err = r.try(t, snap); err == nil {
-			break
-		}
-	}
-	require.NoError(t, err, "what needs a tag is left out")
-	require.NotEmpty(t, p.Skips)
-	denied := map[string]bool{}
-	for _, skip := range p.Skips {
-		require.Contains(t, skip.Reason, "no tag ID left")
-		denied[skip.Intent] = true
-	}
-	inForce := 0
-	for _, f := range backendtest.Probes(s) {
-		v, got := snap.Evaluate(f), target.Verdict(t, f).Allowed
-		require.False(t, got && !v.Allowed, backendtest.FlowText(f))
-		if got && v.Ingress.Isolated {
-			inForce++
-		}
-	}
-	require.Positive(t, inForce, "the others are in force")
-	require.Less(t, len(denied), len(s.Policies))
 }
 
 // TestDrafts finds a controller that only stores drafts: nothing counts as in sync.

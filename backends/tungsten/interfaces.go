@@ -58,6 +58,11 @@ func (b *Backend) Observe(e tungsten.Event) {
 	default:
 		return
 	}
+	b.wakeUp()
+}
+
+// wakeUp asks for a plan.
+func (b *Backend) wakeUp() {
 	select {
 	case b.interfaces.wake <- struct{}{}:
 	default:

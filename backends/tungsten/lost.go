@@ -3,7 +3,6 @@ package tungsten
 import (
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/intent"
@@ -77,14 +76,8 @@ func (l *lost) keepRules(rules map[string]bool) {
 	for id := range rules {
 		rule := l.have[id]
 		l.next.objects[id] = rule
-		for _, e := range []*tungsten.Endpoint{rule.Endpoint1, rule.Endpoint2} {
-			for _, tag := range tagsOfEnd(l.names, e) {
-				needed[tag] = true
-			}
-			if e != nil && e.AddressGroup != "" {
-				_, name, _ := strings.Cut(e.AddressGroup, ":")
-				needed[l.names.uuid(tungsten.KindAddressGroup, name)] = true
-			}
+		for _, end := range endsOf(l.names, rule) {
+			needed[end] = true
 		}
 	}
 	for id := range needed {

@@ -19,6 +19,7 @@ const (
 	annotationFor    = "netloom.io/for"    // what an object represents, for people
 	annotationOrigin = "netloom.io/origin" // KIND/NAMESPACE/NAME of the source object of a rule
 	annotationRule   = "netloom.io/rule"   // its field in the source object
+	annotationFull   = "netloom.io/full"   // of the policy set of ingress: the types of tags that the controller has no ID left for
 )
 
 // management is the parent of rules, policies, policy sets and address groups of global scope.
@@ -144,6 +145,11 @@ func (n namer) coverTag(d intent.Direction) string {
 // isCoverTag and isDenyTag classify a tag of the owner by its name.
 func (n namer) isCoverTag(name string) bool {
 	return name == n.coverTag(intent.Ingress) || name == n.coverTag(intent.Egress)
+}
+
+// isBaseTag reports whether a tag is one of those without which policies are not enforced, or isolate whatever they govern.
+func (n namer) isBaseTag(name string) bool {
+	return n.isCoverTag(name) || name == n.isolatedTag(intent.Ingress) || name == n.isolatedTag(intent.Egress)
 }
 
 func (n namer) isDenyTag(name string) bool {

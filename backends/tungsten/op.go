@@ -12,7 +12,8 @@ import (
 type phase int
 
 const (
-	createTag phase = iota // what nothing refers to yet
+	createBase phase = iota // tags without which nothing is enforced, before IDs run out
+	createTag               // what nothing refers to yet
 	createGroup
 	growVIPs // nothing is at an address yet
 	createRule
@@ -50,7 +51,19 @@ const (
 	deleteTag
 )
 
-// balancing is the order in which load balancers change: a VIP whose ports change has no backends for a moment.
+// cleans reports whether writes of a phase only remove what nothing uses any more.
+func (p phase) cleans() bool { return p >= removeUnused }
+
+// closes and opens report whether writes of a phase do so to connections.
+func (p phase) closes() bool {
+	return p == removeAllow || p == addDeny || p == addCover || p == tightenOrder
+}
+
+func (p phase) opens() bool {
+	return p == addAllow || p == removeDeny || p == removeCover || p == replaceOrder || p >= joinMember && p < removeUnused
+}
+
+// balancing is the order in which load balancers change: what becomes of a VIP that has other ports is without backends for a moment.
 func balancing() []phase {
 	return []phase{
 		joinMember, deleteMember, deletePool, deleteListener, deleteBalancer, deleteAddress, deleteVIP,
@@ -62,7 +75,7 @@ func balancing() []phase {
 // long as no connection is opened in one direction and closed in the other.
 func openFirst() []phase {
 	return []phase{
-		createTag, createGroup, growVIPs, createRule, createPolicy, fillPolicy, createSet, addUnused,
+		createBase, createTag, createGroup, growVIPs, createRule, createPolicy, fillPolicy, createSet, addUnused,
 		addAllow, addDeny, addCover, replaceOrder, removeCover, removeDeny, removeAllow,
 		removeUnused, deleteSet, deletePolicy, deleteRule, shrinkVIPs, deleteGroup, deleteTag,
 	}
@@ -74,7 +87,7 @@ func openFirst() []phase {
 func closeFirst() []phase {
 	return slices.Concat(
 		[]phase{
-			createTag, createGroup, growVIPs, createRule, createPolicy, fillPolicy, createSet, addUnused,
+			createBase, createTag, createGroup, growVIPs, createRule, createPolicy, fillPolicy, createSet, addUnused,
 			addDeny, addCover, tightenOrder, removeAllow,
 		},
 		balancing(),
@@ -113,6 +126,26 @@ type write struct {
 	add    *tungsten.Link
 	remove *tungsten.Link
 	vip    netip.Addr // of an object of a load balancer
+	phase  phase
+	probe  bool // it is known that it was refused before
+}
+
+// key identifies what a request changes.
+func (w *write) key() string {
+	switch {
+	case w.create != nil:
+		return "create " + w.create.UUID
+	case w.update != nil:
+		return "update " + w.update.uuid
+	case w.delete != nil:
+		return "delete " + w.delete.UUID
+	case w.add != nil:
+		return "add " + w.add.UUID + " " + w.add.Target
+	case w.remove != nil:
+		return "remove " + w.remove.UUID + " " + w.remove.Target
+	default:
+		return ""
+	}
 }
 
 type update struct {

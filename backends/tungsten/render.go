@@ -35,7 +35,8 @@ type rendering struct {
 	names   namer
 	local   locality
 	want    *intent.Snapshot
-	refused map[string]bool // tags that the server could not create
+	limits  limits
+	lacking map[string]*tungsten.Object // tags that the controller has no ID for, by name
 
 	objects map[string]*tungsten.Object // by UUID
 	uses    []use
@@ -52,8 +53,8 @@ type rendering struct {
 }
 
 // render renders a snapshot in which no rule of the admin tier passes.
-func render(names namer, local locality, want *intent.Snapshot, refused map[string]bool, kept []*vip) *rendering {
-	r := newRendering(names, local, want, refused, servicesOf(want, kept))
+func render(names namer, local locality, want *intent.Snapshot, full limits, kept []*vip) *rendering {
+	r := newRendering(names, local, want, full, servicesOf(want, kept))
 	for _, d := range intent.Directions() {
 		r.direction(d)
 	}
@@ -65,25 +66,28 @@ func render(names namer, local locality, want *intent.Snapshot, refused map[stri
 		r.tag(u.tag, r.title(u.set))
 	}
 	r.usage = usageOf(names, r.objects)
+	r.noteLimits()
 	return r
 }
 
 // newRendering returns a rendering without objects.
-func newRendering(names namer, local locality, want *intent.Snapshot, refused map[string]bool, s *services) *rendering {
+func newRendering(names namer, local locality, want *intent.Snapshot, full limits, s *services) *rendering {
 	return &rendering{
 		balanced: s, uneven: map[intent.LoadBalancerID]bool{}, skipped: map[backends.Skip]bool{},
-		names: names, local: local, want: want, refused: refused, objects: map[string]*tungsten.Object{}, used: map[use]bool{},
+		names: names, local: local, want: want, limits: full, lacking: map[string]*tungsten.Object{}, objects: map[string]*tungsten.Object{}, used: map[use]bool{},
 		listed: map[intent.SetID]bool{}, governed: map[intent.SetID]bool{},
 	}
 }
 
 // direction renders the policy set of a direction.
 func (r *rendering) direction(d intent.Direction) {
-	cover, isolated := r.names.coverTag(d), r.names.isolatedTag(d)
+	cover := r.names.coverTag(d)
 	r.tag(cover, "endpoints that policies govern for "+d.String())
-	r.tag(isolated, "endpoints that NetworkPolicies isolate for "+d.String())
 	r.govern(d, intent.IsolatedSet(d))
-	r.use(use{tag: isolated, set: intent.IsolatedSet(d)})
+	if isolated := r.names.isolatedTag(d); !r.lacks(isolated, isolatedTitle+d.String()) {
+		r.tag(isolated, isolatedTitle+d.String())
+		r.use(use{tag: isolated, set: intent.IsolatedSet(d)})
+	}
 	set := r.object(tungsten.KindApplicationPolicySet, r.names.setName(d), "policies for "+d.String())
 	set.TagRefs = []tungsten.Ref{r.refTo(tungsten.KindTag, cover)}
 	for _, s := range stages() {
@@ -112,7 +116,7 @@ func (r *rendering) stage(d intent.Direction, s stage) []tungsten.Ref {
 	case stageVIPRest:
 		return r.vipRest(d)
 	case stageIsolation:
-		return []tungsten.Ref{r.fixed(d, s, endpoint{tags: []string{r.names.isolatedTag(d)}}, false).InSequence(place(0))}
+		return []tungsten.Ref{r.fixed(d, s, r.isolated(d), false).InSequence(place(0))}
 	case stageRest:
 		return []tungsten.Ref{r.fixed(d, s, endpoint{}, true).InSequence(place(0))}
 	case stageAdmin, stageBaseline, stageVIPAdmin, stageVIPBaseline:
@@ -257,9 +261,13 @@ func (r *rendering) tag(name, what string) {
 	if r.objects[id] != nil {
 		return
 	}
+	r.objects[id] = r.newTag(name, what)
+}
+
+func (r *rendering) newTag(name, what string) *tungsten.Object {
 	kind, value, _ := strings.Cut(name, "=")
-	r.objects[id] = &tungsten.Object{
-		Kind: tungsten.KindTag, UUID: id, FQName: []string{name}, TagTypeName: kind, TagValue: value,
+	return &tungsten.Object{
+		Kind: tungsten.KindTag, UUID: r.names.uuid(tungsten.KindTag, name), FQName: []string{name}, TagTypeName: kind, TagValue: value,
 		Annotations: tungsten.NewAnnotations(map[string]string{annotationOwner: r.names.owner, annotationFor: note(what)}),
 	}
 }

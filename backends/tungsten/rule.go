@@ -73,7 +73,7 @@ func (r *rendering) subject(p *intent.Policy, rule *intent.Rule, allows bool) (e
 	var e endpoint
 	for _, id := range sets {
 		tag := r.names.setTag(as, id)
-		if r.refused[tag] {
+		if r.lacks(tag, r.title(id)) {
 			r.skip(p, rule, noTag)
 			return endpoint{}, !allows // a rule that denies does so for all
 		}
@@ -83,8 +83,6 @@ func (r *rendering) subject(p *intent.Policy, rule *intent.Rule, allows bool) (e
 	slices.Sort(e.tags)
 	return e, true
 }
-
-const noTag = "the controller has no tag ID left"
 
 // peers returns the other ends of a rule.
 func (r *rendering) peers(p *intent.Policy, rule *intent.Rule, allows bool) ([]endpoint, bool) {
@@ -111,7 +109,7 @@ func (r *rendering) peers(p *intent.Policy, rule *intent.Rule, allows bool) ([]e
 	prefixes := slices.Clone(set.Prefixes)
 	if set.Members != nil && !listed {
 		tag := r.names.setTag(as, set.ID)
-		if r.refused[tag] {
+		if r.lacks(tag, r.title(set.ID)) {
 			r.skip(p, rule, noTag)
 			return []endpoint{{}}, !allows
 		}

@@ -78,3 +78,16 @@ func tagsOfEnd(names namer, e *tungsten.Endpoint) []string {
 	}
 	return out
 }
+
+// endsOf lists the UUIDs of the tags and address groups at both ends of a rule.
+func endsOf(names namer, rule *tungsten.Object) []string {
+	var out []string
+	for _, e := range []*tungsten.Endpoint{rule.Endpoint1, rule.Endpoint2} {
+		out = append(out, tagsOfEnd(names, e)...)
+		if e != nil && e.AddressGroup != "" {
+			_, name, _ := strings.Cut(e.AddressGroup, ":")
+			out = append(out, names.uuid(tungsten.KindAddressGroup, name))
+		}
+	}
+	return out
+}

@@ -167,7 +167,7 @@ func (r *rendering) vipIsolation(d intent.Direction) []tungsten.Ref {
 		return nil
 	}
 	if d == intent.Egress {
-		return []tungsten.Ref{r.fixedFor(d, stageVIPIsolation, endpoint{tags: []string{r.names.isolatedTag(d)}}, r.everyVIP(), false)}
+		return []tungsten.Ref{r.fixedFor(d, stageVIPIsolation, r.isolated(d), r.everyVIP(), false)}
 	}
 	c := r.balanced.cover(intent.IsolatedSet(d), true)
 	for _, n := range c.some {

@@ -25,6 +25,8 @@ func cleared(field string) json.RawMessage {
 		return json.RawMessage(`{"subnet":[]}`)
 	case field == "service_group_firewall_service_list":
 		return json.RawMessage(`{"firewall_service":[]}`)
+	case field == "match_tags":
+		return json.RawMessage(`{"tag_list":[]}`)
 	default:
 		return json.RawMessage(`null`)
 	}
@@ -92,7 +94,7 @@ func (o *Object) canonical() *Object {
 	c.Endpoint1, c.Endpoint2 = c.Endpoint1.canonical(), c.Endpoint2.canonical()
 	for _, refs := range []*[]Ref{
 		&c.TagRefs, &c.ServiceGroupRefs, &c.FirewallRuleRefs, &c.FirewallPolicyRefs, &c.VirtualMachineRefs, &c.VirtualNetworkRefs,
-		&c.InterfaceRefs, &c.ProjectRefs, &c.LoadBalancerRefs, &c.ListenerRefs,
+		&c.InterfaceRefs, &c.ProjectRefs, &c.LoadBalancerRefs, &c.ListenerRefs, &c.GlobalVRouterRefs,
 	} {
 		*refs = slices.SortedStableFunc(slices.Values(*refs), func(a, b Ref) int { return slices.Compare(a.To, b.To) })
 	}

@@ -79,8 +79,9 @@ func TestDiff(t *testing.T) {
 				AddressGroupPrefix: subnets("10.0.0.0/8"), Annotations: tungsten.NewAnnotations(map[string]string{"k": "v"}),
 				Service: &tungsten.Service{Protocol: "tcp"}, ServiceGroupRefs: []tungsten.Ref{tungsten.RefTo("pm", "s")},
 				ServiceGroupList: &tungsten.Services{FirewallService: []tungsten.Service{{Protocol: "tcp"}}},
+				MatchTags:        &tungsten.TagList{TagList: []string{"application"}},
 			},
-			wantFields: `{"address_group_prefix":{"subnet":[]},"annotations":{"key_value_pair":[]},"service":null,
+			wantFields: `{"address_group_prefix":{"subnet":[]},"annotations":{"key_value_pair":[]},"match_tags":{"tag_list":[]},"service":null,
 				"service_group_firewall_service_list":{"firewall_service":[]},"service_group_refs":[]}`,
 		},
 		{

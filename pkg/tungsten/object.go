@@ -41,7 +41,8 @@ type Object struct {
 	// Firewall policies and application policy sets.
 	FirewallRuleRefs   []Ref `json:"firewall_rule_refs,omitempty"`
 	FirewallPolicyRefs []Ref `json:"firewall_policy_refs,omitempty"`
-	AllApplications    bool  `json:"all_applications,omitempty"` // computed
+	GlobalVRouterRefs  []Ref `json:"global_vrouter_config_refs,omitempty"` // of a policy set for all interfaces
+	AllApplications    bool  `json:"all_applications,omitempty"`           // computed
 
 	// The global system configuration and projects.
 	SecurityPolicyDraft bool `json:"enable_security_policy_draft,omitempty"`

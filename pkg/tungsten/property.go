@@ -1,6 +1,7 @@
 package tungsten
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/netip"
 )
@@ -37,6 +38,15 @@ type Services struct {
 type Actions struct {
 	SimpleAction string `json:"simple_action,omitempty"` // "pass" or "deny"
 	Log          bool   `json:"log,omitempty"`
+
+	// What else others may have a rule do.
+	Alert            bool            `json:"alert,omitempty"`
+	Gateway          string          `json:"gateway_name,omitempty"`
+	ApplyService     []string        `json:"apply_service,omitempty"`
+	MirrorTo         json.RawMessage `json:"mirror_to,omitempty"`
+	RoutingInstance  string          `json:"assign_routing_instance,omitempty"`
+	QoS              string          `json:"qos_action,omitempty"`
+	HostBasedService bool            `json:"host_based_service,omitempty"`
 }
 
 // TagList lists the tag types whose values must be equal at both ends of a firewall rule.
