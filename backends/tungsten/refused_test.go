@@ -9,6 +9,7 @@ import (
 
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/backends/backendtest"
+	backend "github.com/netloom/netloom/backends/tungsten"
 	"github.com/netloom/netloom/backends/tungsten/tungstentest"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
@@ -215,4 +216,19 @@ func TestRowsOfAService(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, trails, 1)
 	require.Contains(t, trails[0].Origins[0], "Service/red/shop")
+}
+
+// TestServiceNetworkIsMissing reports each Service when the virtual network of Services does not exist, and writes nothing for it.
+func TestServiceNetworkIsMissing(t *testing.T) {
+	s := with(cluster{}, balancer("shop", cluster80(8080, 0, 1)))
+	target, snap := tungstentest.NewTarget(t), s.Snapshot()
+	target.Prepare(t, s.Endpoints, nil)
+	b, err := backend.New(target.Client, backend.Options{Owner: "a", ServiceNetwork: []string{"default-domain", "k8s-default", "nope"}})
+	require.NoError(t, err)
+	p, err := b.Plan(t.Context(), snap, 0)
+	require.NoError(t, err)
+	require.NoError(t, b.Apply(t.Context(), p))
+	require.Len(t, p.Skips, 1)
+	require.Contains(t, p.Skips[0].Reason, "the virtual network default-domain:k8s-default:nope does not exist")
+	require.Zero(t, listeners(t, target))
 }

@@ -3,6 +3,7 @@ package tungsten
 import (
 	"encoding/json"
 	"maps"
+	"net/url"
 	"slices"
 	"strings"
 )
@@ -14,7 +15,7 @@ type Query struct {
 	Detail bool     // read all properties and references, besides Fields
 
 	UUIDs    []string // only these objects; those that do not exist are left out
-	Names    []string // only objects with these fully qualified names, in one string each
+	Names    []string // only objects with these fully qualified names, in one string each; with it, no other selection is possible
 	Parents  []string // only children of the objects with these UUIDs
 	BackRefs []string // only objects that refer to one of the objects with these UUIDs
 	// Filters lists, for a property, the values that it may have. The server ignores a filter on a property that it does not
@@ -33,7 +34,7 @@ const (
 type listing struct {
 	Type         string `json:"type"`
 	UUIDs        string `json:"obj_uuids,omitempty"`
-	Names        string `json:"fq_names,omitempty"`
+	Names        string `json:"-"` // asked for by a GET: in a body, the server ignores it
 	Parents      string `json:"parent_id,omitempty"`
 	BackRefs     string `json:"back_ref_id,omitempty"`
 	Fields       string `json:"fields,omitempty"`
@@ -49,13 +50,15 @@ func (q Query) listings(kind Kind) []listing {
 	base := listing{
 		Type: string(kind), Fields: strings.Join(q.Fields, ","), Filters: q.filters(), Detail: q.Detail, ExcludeHrefs: true,
 	}
+	if q.Names != nil {
+		return base.byNames(q.Names)
+	}
 	out := []listing{base}
 	for _, selection := range []struct {
 		values []string
 		of     func(*listing) *string
 	}{
 		{q.UUIDs, func(l *listing) *string { return &l.UUIDs }},
-		{q.Names, func(l *listing) *string { return &l.Names }},
 		{q.Parents, func(l *listing) *string { return &l.Parents }},
 		{q.BackRefs, func(l *listing) *string { return &l.BackRefs }},
 	} {
@@ -72,6 +75,37 @@ func (q Query) listings(kind Kind) []listing {
 		out = next
 	}
 	return out
+}
+
+// longestNames is how many bytes of names fit into the line of a request, which the server limits to 64 KiB.
+const longestNames = 8 << 10
+
+// byNames are the requests for objects with some names.
+func (l listing) byNames(names []string) []listing {
+	var out []listing
+	for _, name := range names {
+		if last := len(out) - 1; last >= 0 && len(out[last].Names)+len(name) < longestNames {
+			out[last].Names += "," + name
+			continue
+		}
+		l.Names = name
+		out = append(out, l)
+	}
+	return out
+}
+
+// query is a request for names as the server reads it: in the address.
+func (l listing) query() string {
+	q := url.Values{"fq_names": {l.Names}, "exclude_hrefs": {"true"}}
+	for name, value := range map[string]string{"fields": l.Fields, "filters": l.Filters} {
+		if value != "" {
+			q.Set(name, value)
+		}
+	}
+	if l.Detail {
+		q.Set("detail", "true")
+	}
+	return q.Encode()
 }
 
 // pages reports whether the server may be asked for q by pages.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -25,6 +26,9 @@ func (c *Client) List(ctx context.Context, kind Kind, q Query) ([]*Object, error
 				return nil, fmt.Errorf("list %s: %w", kind, err)
 			}
 			for _, o := range objects {
+				if q.Names != nil && !slices.Contains(q.Names, strings.Join(o.FQName, ":")) {
+					continue // it was not asked for
+				}
 				if !seen[o.UUID] { // an object may refer to several that were asked for
 					seen[o.UUID] = true
 					out = append(out, o)
@@ -44,11 +48,13 @@ func (c *Client) List(ctx context.Context, kind Kind, q Query) ([]*Object, error
 
 // listOnce sends one request for a list. marker is where the next page starts, "" if this is the last one.
 func (c *Client) listOnce(ctx context.Context, kind Kind, l listing) (objects []*Object, marker string, err error) {
-	body, err := json.Marshal(l)
-	if err != nil {
+	ask := request{method: http.MethodPost, path: "/list-bulk-collection", reads: true}
+	if l.Names != "" {
+		ask = request{method: http.MethodGet, path: "/" + kind.collection() + "?" + l.query()}
+	} else if ask.body, err = json.Marshal(l); err != nil {
 		return nil, "", err
 	}
-	answer, err := c.call(ctx, request{method: http.MethodPost, path: "/list-bulk-collection", body: body, reads: true})
+	answer, err := c.call(ctx, ask)
 	if err != nil {
 		return nil, "", err
 	}

@@ -62,8 +62,8 @@ func (c *call) listBulk() answer {
 	}
 	params := make(map[string]string)
 	for _, m := range c.sent() {
-		if m.key == "type" || m.value == nil || m.value == false {
-			continue
+		if m.key == "type" || m.key == "fq_names" || m.value == nil || m.value == false {
+			continue // the server reads names from an address only
 		}
 		params[m.key] = plain(m.value)
 	}
