@@ -23,6 +23,13 @@ type Backend interface {
 	Close() error
 }
 
+// Viewer is a backend to which its target shows changes as they are made. While it cannot see them, what others do is found at the drift
+// interval only, so the target does not count as in sync, whatever else works. Its Waker wakes the loop whenever that begins or ends.
+type Viewer interface {
+	// Blind returns why changes of the target cannot be seen now; nil if they can. Anyone may call it at any time.
+	Blind() error
+}
+
 // Waker is a backend that notices when the target changed by itself in a way that needs a new plan: a logical port
 // appeared, a connection was restored. The channel has size one and carries no data.
 type Waker interface {

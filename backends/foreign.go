@@ -22,6 +22,12 @@ type Watcher interface {
 	Writers(ctx context.Context) string
 }
 
+// Confirmer is a Watcher that has to query the target before it knows whether someone else changed it.
+type Confirmer interface {
+	// Confirm looks at what may have been changed since the last call. ChangedByOthers is as of then.
+	Confirm(ctx context.Context) error
+}
+
 // Foreign describes changes that others made to a target and that have not been repaired yet. It is read-only.
 type Foreign struct {
 	// Objects are what was changed, sorted by kind and name, or the first MaxForeign of them. All is how many there are.

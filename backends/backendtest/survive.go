@@ -125,7 +125,7 @@ func (l *loop) repair(t *testing.T, target Target, n int) {
 	}
 	var harm Damage
 	quiet := func() bool { // what was repaired from a read-back may be reported only now
-		if !w.ChangedByOthers() {
+		if !changed(t, w) {
 			require.Nil(t, w.Foreign())
 			return true
 		}
@@ -140,7 +140,7 @@ func (l *loop) repair(t *testing.T, target Target, n int) {
 	}
 	await.True(t, quiet, "the first repair is done")
 	harm, _ = target.Damage(t, "a", n)
-	await.True(t, w.ChangedByOthers, "%s: not noticed", harm.What)
+	await.True(t, func() bool { return changed(t, w) }, "%s: not noticed", harm.What)
 	f := w.Foreign()
 	require.False(t, f.Unknown, "%s", harm.What)
 	require.NotEmpty(t, f.Objects, "%s", harm.What)

@@ -91,6 +91,7 @@ func Run(t *testing.T, fresh Factory) {
 		t.Run("owners do not take a VIP from each other", c.contested)
 		t.Run("unavailable load balancers stay", c.unknownBalancers)
 	}
+	t.Run("what is changed unseen is repaired once it is seen", c.blind)
 	t.Run("what cannot be expressed is denied and reported", c.inexpressible)
 	t.Run("a cancelled context is obeyed", c.cancelled)
 	t.Run("only the last to claim writes", c.claims)

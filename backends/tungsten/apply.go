@@ -60,7 +60,14 @@ func (w *writing) step(ctx context.Context, op *backends.Op) (again bool, err er
 	if w.b.barred[r.vip] != "" || w.waits(op, &r) {
 		return false, nil
 	}
+	if r.delete != nil && w.gone[r.delete.UUID] {
+		return false, nil
+	}
 	err = w.b.send(ctx, r)
+	if r.delete != nil && tungsten.IsNotFound(err) {
+		w.b.doubt = true
+		err = w.missed(ctx)
+	}
 	if err == nil {
 		w.done(&r)
 		return false, nil
@@ -91,7 +98,7 @@ func (w *writing) exhausted(r *write, err error) (again bool, _ error) {
 		return false, err
 	}
 	b.full[kind] = true
-	if w.of == nil {
+	if w.of == nil || w.of.again == nil {
 		return false, err
 	}
 	if err := b.again(w.of, w.created); err != nil {
@@ -130,7 +137,7 @@ func (b *Backend) recheck(l *tungsten.Link) {
 	b.Observe(tungsten.Event{Type: tungsten.EventDelete, Kind: l.From, Objects: []*tungsten.Object{{Kind: l.From, UUID: l.UUID}}})
 }
 
-// send sends one request. What is gone already need not be removed.
+// send sends one request. A reference that is gone already need not be removed.
 func (b *Backend) send(ctx context.Context, w write) error {
 	var err error
 	switch {
@@ -143,10 +150,6 @@ func (b *Backend) send(ctx context.Context, w write) error {
 		err = b.api.Update(ctx, w.update.kind, w.update.uuid, w.update.fields)
 	case w.delete != nil:
 		err = b.api.Delete(ctx, w.delete.Kind, w.delete.UUID)
-		if tungsten.IsNotFound(err) {
-			b.doubt = true
-			return nil
-		}
 	case w.add != nil:
 		err = b.api.AddRef(ctx, *w.add)
 	case w.remove != nil:

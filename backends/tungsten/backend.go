@@ -49,8 +49,15 @@ type Backend struct {
 	begun   bool                  // something was read back
 	learned bool                  // a load balancer was refused, and nothing has been read back since
 	refused map[string]string     // requests that it refused in the last plan, and why; see refusal.go
+	lost    atomic.Pointer[error] // why there is no change stream; nil if there is one, or if none was opened yet
 	deaf    atomic.Bool           // the change stream ended, and nothing has been asked since
-	doubt   bool                  // something that was to be removed was not found: only a read-back shows what the target has
+	// own are events of the owner's objects. What follows is as of the last Confirm: objects and tags of interfaces that others changed,
+	// by UUID, and the endpoints of interfaces that changed and have not been planned yet.
+	own      *ownEvents
+	foreign  map[string]altered
+	retagged map[string]string // the name of the interface
+	moved    []object.Key
+	doubt    bool // something that was to be removed was not found: only a read-back shows what the target has
 	// published is the coverage of the last plan, for every goroutine; nil before the first.
 	published atomic.Pointer[backends.Coverage]
 }
@@ -76,6 +83,7 @@ func New(api API, opts Options) (*Backend, error) {
 		local: local, network: opts.ServiceNetwork, addresses: newInterfaces(), barred: map[netip.Addr]string{},
 		api: api, names: namer{opts.Owner}, clusters: opts.Clusters, lowering: intent.NewLowering(maxRaised),
 		explainer: &Explainer{names: namer{opts.Owner}, local: local}, interfaces: newInterfaces(), full: map[string]bool{},
+		own: newOwnEvents(), foreign: map[string]altered{}, retagged: map[string]string{},
 	}, nil
 }
 

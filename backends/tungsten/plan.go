@@ -85,6 +85,9 @@ func (b *Backend) again(of *pending, created []*tungsten.Object) error {
 func (b *Backend) planAll(ctx context.Context, plan *backends.Plan, want *intent.Snapshot) error {
 	b.interfaces.begin()
 	b.addresses.begin()
+	b.own.take()
+	b.moved = nil
+	b.forgetForeign()
 	seen, err := b.observe(ctx)
 	if err != nil {
 		b.model = nil
@@ -157,6 +160,7 @@ func (b *Backend) planChanges(ctx context.Context, plan *backends.Plan, want *in
 	if err != nil {
 		return err
 	}
+	moved, b.moved = keysOf(append(moved, b.moved...)), nil
 	shifted, err := b.readdress(ctx, m)
 	if err != nil {
 		return err

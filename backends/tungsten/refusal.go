@@ -1,6 +1,7 @@
 package tungsten
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -34,6 +35,7 @@ type writing struct {
 	lacks   bool              // something else than clean-up was not written
 	errs    []error
 	reports []backends.Skip
+	gone    map[string]bool             // UUIDs of objects to delete that do not exist; nil while none is known
 	left    map[string]*tungsten.Object // what stays although nothing needs it, by UUID
 }
 
@@ -60,6 +62,32 @@ func (w *writing) done(r *write) {
 	case r.delete != nil && r.delete.Kind == tungsten.KindTag:
 		w.b.freed(r.delete.Name())
 	}
+}
+
+// missed notes that an object to be deleted does not exist. The controller may have lost its memory, so the others are read before they are
+// deleted.
+func (w *writing) missed(ctx context.Context) error {
+	if w.gone != nil {
+		return nil
+	}
+	w.gone = map[string]bool{}
+	ids := map[tungsten.Kind][]string{}
+	for i := range w.plan.Ops {
+		if r, ok := w.plan.Ops[i].Native.(write); ok && r.delete != nil {
+			ids[r.delete.Kind] = append(ids[r.delete.Kind], r.delete.UUID)
+			w.gone[r.delete.UUID] = true
+		}
+	}
+	for kind, of := range ids {
+		list, err := w.b.api.List(ctx, kind, tungsten.Query{UUIDs: of})
+		if err != nil {
+			return unreachable(err)
+		}
+		for _, o := range list {
+			delete(w.gone, o.UUID)
+		}
+	}
+	return nil
 }
 
 // fail ends a plan that is not written completely.

@@ -194,3 +194,28 @@ func TestCleanUpDelaysNothing(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, p.Ops)
 }
+
+// TestDeletedBySomebodyElse has all rules of a policy deleted before netloom deletes them: one request finds out.
+func TestDeletedBySomebodyElse(t *testing.T) {
+	s := shops(4, 8)
+	target, snap := tungstentest.NewTarget(t), s.Snapshot()
+	r := newRig(t, target, "a")
+	r.sync(t, s, snap)
+	for _, kind := range []api.Kind{api.KindFirewallRule, api.KindTag} {
+		all, err := target.Client.List(t.Context(), kind, api.Query{})
+		require.NoError(t, err)
+		for _, o := range all {
+			target.Server.Vanish(o.UUID)
+		}
+	}
+	target.Calls()
+	none := &backendtest.State{}
+	snap = backendtest.Advance(snap, none)
+	_, err := r.try(t, snap)
+	require.NoError(t, err)
+	calls := target.Calls()
+	require.Equal(t, 1, calls["delete firewall-rule"]+calls["delete tag"], "%v", calls)
+	r.sync(t, none, snap)
+	r.reached = 0
+	require.Empty(t, r.sync(t, none, snap).Ops)
+}

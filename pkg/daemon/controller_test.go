@@ -19,7 +19,8 @@ import (
 	"github.com/netloom/netloom/pkg/daemon"
 	"github.com/netloom/netloom/pkg/pipeline/pipelinetest"
 	"github.com/netloom/netloom/pkg/reconcile"
-	simulator "github.com/netloom/netloom/pkg/simulator/tungsten"
+	api "github.com/netloom/netloom/pkg/tungsten"
+	"github.com/netloom/netloom/pkg/tungsten/simulator"
 )
 
 // shopWithPolicy is a namespace with two pods and a policy.
@@ -143,4 +144,70 @@ func TestAControllerThatDiesIsOutOfSync(t *testing.T) {
 	require.InDelta(t, 1, r.metric("netloom_target_up"), 0)
 	s.Close()
 	r.await("the target to be out of sync", func() bool { return r.metric("netloom_target_up") == 0 })
+	r.await("the line of readyz", func() bool { return degraded(t, r, "tungsten is out of sync") })
+}
+
+// degraded reports whether /readyz is ok and says that something is degraded.
+func degraded(t *testing.T, r *running, what string) bool {
+	t.Helper()
+	code, text := r.get("/readyz")
+	return code == http.StatusOK && strings.Contains(text, "degraded: "+what)
+}
+
+// TestAControllerIsWatched has somebody edit a rule: it is repaired at once. Then the controller answers but shows no changes: the target
+// is out of sync until it does, and then an edit of the meantime is repaired.
+func TestAControllerIsWatched(t *testing.T) {
+	s := simulator.New(simulator.Options{})
+	defer s.Close()
+	url, err := s.Start(t.Context(), "127.0.0.1:0")
+	require.NoError(t, err)
+	addPod(t, s, "web-0", "10.0.0.1")
+	r := start(t, daemon.Options{
+		Source: shopWithPolicy(), Reconcile: reconcile.Options{MaxDeleteFraction: 1, MaxInterval: time.Hour},
+		Target: builtin.Settings{Owner: "netloom", Tungsten: tungsten.Settings{Servers: []string{url}, ClusterName: "k8s"}},
+	})
+	r.await("the target to be in sync", func() bool { return r.ready() && tagged(s, "netloom") == 1 })
+	r.await("the stream to be heard", func() bool {
+		return r.metric(`netloom_view_confirmed_timestamp_seconds{cluster="",resource="target tungsten"}`) > 0
+	})
+	client, err := api.New(api.Options{URLs: []string{url}})
+	require.NoError(t, err)
+	defer client.Close()
+	edit := func() {
+		all, err := client.List(t.Context(), api.KindFirewallRule, api.Query{Detail: true})
+		require.NoError(t, err)
+		for _, o := range all {
+			if o.ActionList.SimpleAction == "deny" {
+				require.NoError(t, client.Update(t.Context(), o.Kind, o.UUID, api.Fields{"action_list": []byte(`{"simple_action":"pass"}`)}))
+				return
+			}
+		}
+		require.Fail(t, "nothing denies")
+	}
+	whole := func() bool {
+		n := 0
+		for _, raw := range s.Objects("firewall-rule") {
+			n += strings.Count(string(raw), `"deny"`)
+		}
+		return n >= 2
+	}
+	require.True(t, whole())
+	edit()
+	r.await("the repair", whole)
+	r.await("that it is counted", func() bool { return r.metric("netloom_drift_found_total") > 0 })
+
+	s.Inject(func(c simulator.Call) simulator.Fault {
+		if c.Path == "/watch" {
+			return simulator.Unavailable
+		}
+		return simulator.NoFault
+	})
+	s.Drop()
+	r.await("the target to be out of sync", func() bool {
+		return r.metric("netloom_target_up") == 0 && degraded(t, r, "tungsten is out of sync: changes of tungsten by others cannot be seen")
+	})
+	edit()
+	s.Inject(nil)
+	r.await("the repair of what was not seen", whole)
+	r.await("the target to be in sync", func() bool { return r.metric("netloom_target_up") == 1 })
 }

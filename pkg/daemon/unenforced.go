@@ -34,15 +34,34 @@ func (d *Daemon) unenforced() time.Duration {
 	return max(0, time.Since(first))
 }
 
-// disturbed returns a line for /readyz for each target that others changed and that is not repaired.
+// disturbed returns a line for /readyz for each target that was in sync and is not now.
 func (d *Daemon) disturbed() []string {
 	if d.election != nil && !d.election.Leading() {
 		return nil
 	}
 	var lines []string
 	for _, t := range d.targets {
-		if s := t.loop.Status(); s.Disturbed != nil {
+		switch s := t.loop.Status(); {
+		case s.Disturbed != nil:
 			lines = append(lines, "degraded: "+t.Name+" is "+s.Disturbed.Error())
+		case s.Synced() && s.Err != nil:
+			lines = append(lines, "degraded: "+t.Name+" is out of sync: "+s.Err.Error())
+		}
+	}
+	return lines
+}
+
+// skipped returns a line for /readyz for each target that does not do what some intents ask for.
+func (d *Daemon) skipped() []string {
+	if d.election != nil && !d.election.Leading() {
+		return nil
+	}
+	var lines []string
+	for _, t := range d.targets {
+		s := t.loop.Status()
+		if skips := s.Denied(); len(skips) > 0 {
+			lines = append(lines, fmt.Sprintf("degraded: %s does not do what %d intents ask for, such as %s: %s",
+				t.Name, len(skips), skips[0].Intent, skips[0].Reason))
 		}
 	}
 	return lines

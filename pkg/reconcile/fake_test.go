@@ -31,6 +31,7 @@ type target struct {
 	closed    bool
 
 	keep     map[string]bool
+	unseen   error           // why nobody sees changes
 	tampered map[string]bool // rows that another client deleted and nothing has repaired
 	blind    bool            // which rows it was is not known
 	repairs  int             // of single rows
@@ -172,6 +173,20 @@ func (t *target) Repair(ctx context.Context) (*backends.Plan, error) {
 	}
 	t.tampered = nil
 	return p, nil
+}
+
+func (t *target) Blind() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.unseen
+}
+
+// hide lets nobody see t for a reason, nil ends that.
+func (t *target) hide(why error) {
+	t.mu.Lock()
+	t.unseen = why
+	t.mu.Unlock()
+	t.poke()
 }
 
 func (t *target) Writers(context.Context) string { return "ptcp:6641 (2 clients)" }
@@ -316,6 +331,13 @@ func (d *diary) Disturbed(_ string, of *reconcile.Disturbance) {
 		d.add("contested")
 	default:
 		d.add("disturbed")
+	}
+}
+func (d *diary) Blind(_ string, why error) {
+	if why == nil {
+		d.add("sees")
+	} else {
+		d.add("blind")
 	}
 }
 func (d *diary) Converged(string, intent.Revision, int) { d.add("converged") }

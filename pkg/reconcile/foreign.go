@@ -48,6 +48,11 @@ func (d *Disturbance) of(target string) error { return fmt.Errorf("%s is %w", ta
 // undo repairs what others changed in the target since it was last in sync, if there are such changes and a repair is due. It returns lost
 // with a reason if this requires reading everything back.
 func (l *Loop) undo(ctx context.Context) (outcome, backends.ReadBack) {
+	if c, ok := l.backend.(backends.Confirmer); ok {
+		if err := c.Confirm(ctx); err != nil {
+			return l.fail(ctx, PhaseRepair, err), ""
+		}
+	}
 	if !l.changed() {
 		l.calm()
 		return converged, ""

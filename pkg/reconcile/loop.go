@@ -25,6 +25,8 @@ type Loop struct {
 	release chan struct{}
 	trigger <-chan struct{}
 	watcher backends.Watcher // nil if the backend does not notice changes by others
+	viewer  backends.Viewer  // nil if the backend sees nothing unasked
+	blind   error            // what the viewer returned at the end of the last round
 
 	// Only Run's goroutine accesses these.
 	pace    pace
@@ -52,6 +54,7 @@ func New(b backends.Backend, latest func() *intent.Snapshot, opts Options) *Loop
 		l.trigger = w.Wake()
 	}
 	l.watcher, _ = b.(backends.Watcher)
+	l.viewer, _ = b.(backends.Viewer)
 	l.pace = newPace(&l.opts)
 	l.status.Target = opts.Target
 	return l
@@ -112,6 +115,7 @@ func (l *Loop) Run(ctx context.Context) error {
 // forget ends a run: the next one does not know what was in force.
 func (l *Loop) forget() {
 	l.reached, l.stale, l.judged = nil, backends.ReadBackStart, false
+	l.look(nil)
 	l.pace = newPace(&l.opts)
 	if l.disturbance != nil {
 		l.disturbed(nil)

@@ -30,6 +30,8 @@ type Observer interface {
 	Drift(target string, ops int)
 	// Disturbed: others changed the target, and this is not repaired yet or continues; nil once it has ended.
 	Disturbed(target string, d *Disturbance)
+	// Blind: changes that others make to the target cannot be seen, because of why; nil once they can.
+	Blind(target string, why error)
 	// Converged: the target is in sync with the revision, unless it is disturbed, and has that many owned rows. Called after every
 	// successful round, whether it wrote or not.
 	Converged(target string, rev intent.Revision, owned int)
@@ -70,6 +72,13 @@ func (os Observers) Drift(target string, ops int) {
 func (os Observers) Disturbed(target string, d *Disturbance) {
 	for _, o := range os {
 		o.Disturbed(target, d)
+	}
+}
+
+// Blind calls each.
+func (os Observers) Blind(target string, why error) {
+	for _, o := range os {
+		o.Blind(target, why)
 	}
 }
 

@@ -154,9 +154,29 @@ func (l *Loop) apply(ctx context.Context, p *backends.Plan) outcome {
 		s.Owned = max(0, s.Owned+grown)
 	})
 	l.opts.Observer.Applied(l.opts.Target, p, took)
-	l.opts.Log.WithFields(logrus.Fields{"revision": p.Revision, "ops": len(p.Ops), "full": p.Full, "took": took.String()}).
-		Info("applied plan")
+	l.opts.Log.WithFields(logrus.Fields{
+		"revision": p.Revision, "ops": len(p.Ops), "full": p.Full, "took": took.String(), "skips": len(p.Skips),
+	}).Info("applied plan")
 	return converged
+}
+
+// look records why changes of the target cannot be seen; nil if they can.
+func (l *Loop) look(why error) {
+	was := l.blind
+	l.blind = why
+	if why != nil {
+		why = fmt.Errorf("changes of %s by others cannot be seen: %w", l.opts.Target, why)
+	}
+	l.note(func(s *Status) { s.Blind = why })
+	switch {
+	case why != nil && was == nil:
+		l.opts.Log.WithError(l.blind).Warn("changes of the target by others cannot be seen; it counts as out of sync until they can")
+	case why == nil && was != nil:
+		l.opts.Log.Info("changes of the target by others are seen again")
+	default:
+		return
+	}
+	l.opts.Observer.Blind(l.opts.Target, why)
 }
 
 // converge records that the target is in sync with want, except for what others changed.
@@ -166,19 +186,28 @@ func (l *Loop) converge(p *backends.Plan, want *intent.Snapshot) {
 	if l.disturbance != nil && !l.changed() {
 		l.calm()
 	}
+	if l.viewer != nil {
+		l.look(l.viewer.Blind())
+	}
 	var owned int
+	var before, now []backends.Skip
 	l.note(func(s *Status) {
 		l.forced = time.Time{}
 		s.Revision = want.Revision()
-		if s.Disturbed == nil {
-			s.Converged, s.Err = true, nil
-		} else {
+		switch {
+		case s.Disturbed != nil:
 			s.Err = s.Disturbed.of(l.opts.Target)
+		case s.Blind != nil:
+			s.Converged, s.Err, s.LastError = false, s.Blind, time.Now()
+		default:
+			s.Converged, s.Err = true, nil
 		}
 		s.LastConverged = time.Now()
+		before = s.Skips
 		s.Skips = mergeSkips(s.Skips, p, want, was)
-		owned = s.Owned
+		now, owned = s.Skips, s.Owned
 	})
+	l.tellSkips(before, now)
 	l.opts.Observer.Converged(l.opts.Target, want.Revision(), owned)
 }
 

@@ -1,7 +1,10 @@
 package reconcile
 
 import (
+	"slices"
 	"time"
+
+	"github.com/sirupsen/logrus"
 
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/intent"
@@ -13,12 +16,14 @@ type Status struct {
 	Target   string
 	Wanted   intent.Revision // the newest snapshot that was planned
 	Revision intent.Revision // the snapshot that the target was last in sync with
-	// Converged means that the last round succeeded and no change by others is left to repair: as far as netloom knows, the target
-	// is in sync with Revision.
+	// Converged means that the last round succeeded, that changes by others are seen, and that none is left to repair: as far as netloom
+	// knows, the target is in sync with Revision.
 	Converged bool
-	Err       error // why the last round failed, or Disturbed; nil if Converged
+	Err       error // why the last round failed, or Disturbed, or Blind; nil if Converged
 	// Disturbed is what others changed and nothing has repaired yet; nil if there is nothing. It is read-only.
 	Disturbed *Disturbance
+	// Blind is why changes by others cannot be seen, see backends.Viewer; nil if they can. Then the target may differ from Revision.
+	Blind error
 
 	LastPlan      time.Time // when the last plan was made; zero before the first
 	LastConverged time.Time
@@ -37,6 +42,38 @@ type Status struct {
 
 // Synced reports whether the target has been in sync with a snapshot since the loop began.
 func (s *Status) Synced() bool { return !s.LastConverged.IsZero() }
+
+// Denied returns the skips of intents that are not in effect.
+func (s *Status) Denied() []backends.Skip { return denied(s.Skips) }
+
+func denied(skips []backends.Skip) []backends.Skip {
+	return slices.DeleteFunc(slices.Clone(skips), func(s backends.Skip) bool { return s.InEffect })
+}
+
+// shownSkips is how many skips a line of the log names.
+const shownSkips = 3
+
+// tellSkips logs intents that the target cannot express, when they change.
+func (l *Loop) tellSkips(before, now []backends.Skip) {
+	before, now = denied(before), denied(now)
+	known := make(map[backends.Skip]bool, len(before))
+	for _, s := range before {
+		known[s] = true
+	}
+	var fresh []string
+	for _, s := range now {
+		if !known[s] {
+			fresh = append(fresh, s.Intent+": "+s.Reason)
+		}
+	}
+	switch {
+	case len(fresh) > 0:
+		l.opts.Log.WithFields(logrus.Fields{"skips": len(now), "new": len(fresh), "first": fresh[:min(len(fresh), shownSkips)]}).
+			Warn("the target does not do what some intents ask for; what they allow is denied")
+	case len(before) > 0 && len(now) == 0:
+		l.opts.Log.Info("the target does what all intents ask for again")
+	}
+}
 
 // mergeSkips updates the known skips with those of a plan for want. A plan from a read-back knows all of them; an
 // incremental one only those of the intents it looked at.

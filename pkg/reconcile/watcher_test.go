@@ -1,6 +1,7 @@
 package reconcile_test
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -144,5 +145,32 @@ func TestChangesThatTakeReadBacksAreFew(t *testing.T) {
 		s.target.tamper("a")
 		pass(0)
 		require.Equal(t, []string{"a", "b", "c"}, s.target.names(), "and the backoff starts again")
+	})
+}
+
+// TestATargetThatIsNotSeenIsOutOfSync ends the view of a target that nothing has to be written to, and begins it again. Changes are written
+// meanwhile.
+func TestATargetThatIsNotSeenIsOutOfSync(t *testing.T) {
+	play(t, reconcile.Options{MaxDeleteFraction: 1, MaxInterval: time.Hour}, func(t *testing.T, s *scene) {
+		s.put("a")
+		s.wake()
+		require.True(t, s.loop.Status().Converged)
+		s.diary.take()
+		s.target.hide(errors.New("the stream ended"))
+		pass(0)
+		require.Equal(t, []string{"planned", "blind", "converged"}, s.diary.take())
+		status := s.loop.Status()
+		require.False(t, status.Converged)
+		require.EqualError(t, status.Err, "changes of fake by others cannot be seen: the stream ended")
+		s.put("b")
+		s.wake()
+		require.Equal(t, []string{"a", "b"}, s.target.names(), "changes are written all the same")
+		require.False(t, s.loop.Status().Converged)
+		s.diary.take()
+		s.target.hide(nil)
+		pass(0)
+		require.Equal(t, []string{"planned", "sees", "converged"}, s.diary.take())
+		require.True(t, s.loop.Status().Converged)
+		require.NoError(t, s.loop.Status().Err)
 	})
 }

@@ -5,6 +5,7 @@ package tungstentest
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -37,6 +38,7 @@ type Target struct {
 	network  *vrouter.Network            // nil if objects have changed
 	nodes    map[string]string           // where the interfaces with these UUIDs are
 	foreign  string
+	hidden   bool // backends see no events
 }
 
 // New makes a target without policies.
@@ -92,8 +94,33 @@ func (t *Target) see(c simulator.Change) {
 	t.notify(tungsten.EventUpdate, o)
 }
 
+// Show implements backendtest.Blindable: the change streams of backends end, or begin with lists of all objects.
+func (t *Target) Show(shown bool) {
+	t.hidden = !shown
+	if !shown {
+		for _, b := range t.backends {
+			b.Observe(tungsten.Event{Type: tungsten.EventLost, Err: errors.New("the stream was cut")})
+		}
+		return
+	}
+	for _, watched := range backend.Watched() {
+		e := tungsten.Event{Type: tungsten.EventInit, Kind: watched.Kind}
+		for _, o := range t.sorted() {
+			if o.Kind == watched.Kind {
+				e.Objects = append(e.Objects, o)
+			}
+		}
+		for _, b := range t.backends {
+			b.Observe(e)
+		}
+	}
+}
+
 // notify sends the backends what they would receive from a change stream.
 func (t *Target) notify(event tungsten.EventType, o *tungsten.Object) {
+	if t.hidden {
+		return
+	}
 	for _, b := range t.backends {
 		b.Observe(tungsten.Event{Type: event, Kind: o.Kind, Objects: []*tungsten.Object{o}})
 	}

@@ -218,6 +218,9 @@ func (s *show) Refused(string, int, int) {}
 // Drift is ignored.
 func (s *show) Drift(string, int) {}
 
+// Blind is ignored.
+func (s *show) Blind(string, error) {}
+
 // Disturbed is ignored.
 func (s *show) Disturbed(string, *reconcile.Disturbance) {}
 

@@ -85,7 +85,7 @@ func (m *Metrics) makePipeline() {
 	})
 	m.registry.MustRegister(m.translations, m.translation)
 	m.problems = m.gauge("netloom_problems", "Objects or parts of objects that could not be understood and are therefore denied, plus targets that are out of sync.")
-	m.standing.disturbed = map[string]bool{}
+	m.standing.disturbed, m.standing.blind = map[string]bool{}, map[string]bool{}
 	m.standing.behind, m.standing.set = map[string]bool{}, m.problems.Set
 	m.unavailable = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "netloom_source_unavailable_kinds", Help: "Kinds that cannot be read because a permission or their definition is missing. Always 1.",

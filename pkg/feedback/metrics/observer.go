@@ -38,6 +38,9 @@ func (m *Metrics) Planned(target string, p *backends.Plan, took time.Duration) {
 // Applied times a write and counts its ops.
 func (m *Metrics) Applied(target string, p *backends.Plan, took time.Duration) {
 	m.apply.WithLabelValues(target).Observe(took.Seconds())
+	if p.Full { // a target may have refused something
+		m.skips.WithLabelValues(target).Set(float64(len(p.Skips)))
+	}
 	for i := range p.Ops {
 		m.ops.WithLabelValues(target, p.Ops[i].Verb.String(), p.Ops[i].Kind).Inc()
 	}
@@ -62,6 +65,11 @@ func (m *Metrics) Disturbed(target string, d *reconcile.Disturbance) {
 		contested = 1
 	}
 	m.contested.WithLabelValues(target).Set(contested)
+}
+
+// Blind records that the target is not in sync because changes by others cannot be seen, or that they can.
+func (m *Metrics) Blind(target string, why error) {
+	m.unsettle(m.standing.blind, target, why != nil)
 }
 
 // Converged times the changes that the target has reached.

@@ -10,7 +10,9 @@ type standing struct {
 	behind  map[string]bool // targets that are out of sync
 	// disturbed are the targets that others changed, until that is repaired: rounds do not bring them in sync.
 	disturbed map[string]bool
-	set       func(float64) // the gauge
+	// blind are the targets whose changes by others cannot be seen.
+	blind map[string]bool
+	set   func(float64) // the gauge
 }
 
 // found sets the number of problems with objects.
@@ -29,7 +31,7 @@ func (m *Metrics) inSync(target string, yes bool) {
 	s := &m.standing
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if yes && !s.disturbed[target] {
+	if yes && !s.disturbed[target] && !s.blind[target] {
 		m.up.WithLabelValues(target).Set(1)
 		delete(s.behind, target)
 	} else {
@@ -48,17 +50,21 @@ func (m *Metrics) unwatched(target string) {
 	m.contested.DeleteLabelValues(target)
 	delete(s.behind, target)
 	delete(s.disturbed, target)
+	delete(s.blind, target)
 	s.count()
 }
 
 // disturb records that others changed a target, or that this is repaired: the next round in sync ends it.
-func (m *Metrics) disturb(target string, yes bool) {
+func (m *Metrics) disturb(target string, yes bool) { m.unsettle(m.standing.disturbed, target, yes) }
+
+// unsettle puts a target into a set of targets that rounds do not bring in sync, or removes it.
+func (m *Metrics) unsettle(in map[string]bool, target string, yes bool) {
 	s := &m.standing
 	s.mu.Lock()
 	if yes {
-		s.disturbed[target] = true
+		in[target] = true
 	} else {
-		delete(s.disturbed, target)
+		delete(in, target)
 	}
 	s.mu.Unlock()
 	if yes {

@@ -144,6 +144,13 @@ func (n *notes) Disturbed(target string, d *reconcile.Disturbance) {
 	}
 }
 
+// Blind announces that changes of the target by others cannot be seen.
+func (n *notes) Blind(target string, why error) {
+	if why != nil {
+		n.outOfSync(target, "is out of sync: "+why.Error())
+	}
+}
+
 // Converged records how long it took, and announces it if the target was out of sync before.
 func (n *notes) Converged(target string, r intent.Revision, _ int) {
 	n.mu.Lock()
