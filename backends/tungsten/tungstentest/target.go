@@ -3,12 +3,10 @@
 package tungstentest
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
-	"net/http"
 	"net/netip"
 	"slices"
 	"strings"
@@ -124,90 +122,6 @@ func (t *Target) notify(event tungsten.EventType, o *tungsten.Object) {
 	for _, b := range t.backends {
 		b.Observe(tungsten.Event{Type: event, Kind: o.Kind, Objects: []*tungsten.Object{o}})
 	}
-}
-
-// counted counts the requests of backends, and lets writes fail.
-type counted struct {
-	backend.API
-
-	target *Target
-	writes int
-	calls  map[string]int // by verb and kind
-	refuse func(what string) bool
-}
-
-// refused asks whether a request is refused. What has a verb, a kind and a UUID, and of a reference the UUID that it refers to.
-func (c *counted) refused(method, what string) error {
-	if c.refuse == nil || !c.refuse(what) {
-		return nil
-	}
-	return &tungsten.StatusError{Method: method, Path: "/" + what, Code: http.StatusBadRequest, Message: "refused"}
-}
-
-func (c *counted) done(what string, kind tungsten.Kind, err error) error {
-	c.calls[what+" "+string(kind)]++
-	if err == nil {
-		c.writes++
-	}
-	return err
-}
-
-// List implements backend.API.
-func (c *counted) List(ctx context.Context, kind tungsten.Kind, q tungsten.Query) ([]*tungsten.Object, error) {
-	c.calls["list "+string(kind)]++
-	return c.API.List(ctx, kind, q)
-}
-
-// Create implements backend.API.
-func (c *counted) Create(ctx context.Context, o *tungsten.Object) (string, error) {
-	if err := c.refused(http.MethodPost, fmt.Sprintf("create %s %s", o.Kind, o.UUID)); err != nil {
-		return "", c.done("create", o.Kind, err)
-	}
-	id, err := c.API.Create(ctx, o)
-	return id, c.done("create", o.Kind, err)
-}
-
-// Update implements backend.API.
-func (c *counted) Update(ctx context.Context, kind tungsten.Kind, uuid string, fields tungsten.Fields) error {
-	if err := c.refused(http.MethodPut, fmt.Sprintf("update %s %s", kind, uuid)); err != nil {
-		return c.done("update", kind, err)
-	}
-	return c.done("update", kind, c.API.Update(ctx, kind, uuid, fields))
-}
-
-// Delete implements backend.API.
-func (c *counted) Delete(ctx context.Context, kind tungsten.Kind, uuid string) error {
-	if err := c.refused(http.MethodDelete, fmt.Sprintf("delete %s %s", kind, uuid)); err != nil {
-		return c.done("delete", kind, err)
-	}
-	return c.done("delete", kind, c.API.Delete(ctx, kind, uuid))
-}
-
-// AddRef implements backend.API.
-func (c *counted) AddRef(ctx context.Context, l tungsten.Link) error {
-	if err := c.refused(http.MethodPost, fmt.Sprintf("add %s %s %s", l.From, l.UUID, l.Target)); err != nil {
-		return c.done("add", l.To, err)
-	}
-	return c.done("add", l.To, c.API.AddRef(ctx, l))
-}
-
-// RemoveRef implements backend.API.
-func (c *counted) RemoveRef(ctx context.Context, l tungsten.Link) error {
-	if err := c.refused(http.MethodPost, fmt.Sprintf("remove %s %s %s", l.From, l.UUID, l.Target)); err != nil {
-		return c.done("remove", l.To, err)
-	}
-	return c.done("remove", l.To, c.API.RemoveRef(ctx, l))
-}
-
-// Refuse has the controller refuse, for their content, the writes of backends that f returns true for; nil for none. They are described by
-// a verb, a kind and a UUID, and references by both UUIDs: "create tag UUID", "add firewall-policy UUID UUID".
-func (t *Target) Refuse(f func(what string) bool) { t.counted.refuse = f }
-
-// Calls returns how many requests of each kind backends have sent since the last call, such as "create tag".
-func (t *Target) Calls() map[string]int {
-	out := t.counted.calls
-	t.counted.calls = map[string]int{}
-	return out
 }
 
 // Open makes a backend.
