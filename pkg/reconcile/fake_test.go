@@ -333,6 +333,7 @@ func (d *diary) Disturbed(_ string, of *reconcile.Disturbance) {
 		d.add("disturbed")
 	}
 }
+
 func (d *diary) Blind(_ string, why error) {
 	if why == nil {
 		d.add("sees")
