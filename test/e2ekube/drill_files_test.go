@@ -56,7 +56,13 @@ func TestDrillBranch(t *testing.T) {
 
 func newFilesDrill(t *testing.T) *filesDrill {
 	t.Helper()
-	f := &filesDrill{t: t, dir: t.TempDir(), load: &load{cluster: drillCluster()}, listen: ovnlab.FreeAddress(t), debug: ovnlab.FreeAddress(t)}
+	return newFilesDrillIn(t, t.TempDir())
+}
+
+// newFilesDrillIn has the manifests in a directory.
+func newFilesDrillIn(t *testing.T, dir string) *filesDrill {
+	t.Helper()
+	f := &filesDrill{t: t, dir: dir, load: &load{cluster: drillCluster()}, listen: ovnlab.FreeAddress(t), debug: ovnlab.FreeAddress(t)}
 	address, w := startNB(t, f.load)
 	f.witness = w
 	for _, o := range f.load.cluster.Namespaces {

@@ -5,6 +5,7 @@ go 1.26.0
 replace github.com/netloom/netloom => ../..
 
 require (
+	github.com/hanwen/go-fuse/v2 v2.9.0
 	github.com/netloom/netloom v0.0.0-00010101000000-000000000000
 	github.com/ovn-kubernetes/libovsdb v0.8.1
 	github.com/prometheus/common v0.67.5

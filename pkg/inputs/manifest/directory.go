@@ -1,7 +1,6 @@
 package manifest
 
 import (
-	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -11,23 +10,15 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
-	"github.com/fsnotify/fsnotify"
 	"github.com/sirupsen/logrus"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/netloom/netloom/pkg/inputs/manifest/workload"
 	"github.com/netloom/netloom/pkg/inputs/source"
 	"github.com/netloom/netloom/pkg/object"
-)
-
-const (
-	settleTime = 50 * time.Millisecond  // a directory is read once it has been quiet for this long
-	settleMax  = 500 * time.Millisecond // or, if it never is, this long after the first change
-	sweepTime  = time.Minute            // and at least this often: some file systems report no changes
-	retryTime  = time.Second            // and this often while something cannot be read or watched
-	lateSweeps = 3                      // the manifests are not known to be current after so many sweeps
 )
 
 var (
@@ -44,10 +35,10 @@ type Directory struct {
 
 	reading sync.Mutex // held while the directory is read
 	watched error      // why changes go unnoticed; nil if they are noticed
-	real    map[string]bool
-	drafts  drafts // of the last reading
+	drafts  drafts     // of the last reading
 	skipped map[string]int
-	mounts  map[string]mount // of the last reading
+	mounts  map[string]mount       // of the last reading
+	place   atomic.Pointer[string] // what is being read
 
 	mu       sync.RWMutex // guards what follows
 	files    map[string]*manifest
@@ -58,6 +49,7 @@ type Directory struct {
 	synced   bool
 	current  time.Time // when the last reading began that could list the directory
 	fault    error     // why the one since could not
+	hangs    string    // what the present reading hangs at; "" if it does not
 }
 
 // NewDirectory makes a source of the manifests below dir. Nothing is read before Run or ReadOnce.
@@ -104,104 +96,14 @@ func (d *Directory) check() error {
 	return nil
 }
 
-// Run reads the directory, and reads it again when something in it changes, until ctx ends.
-func (d *Directory) Run(ctx context.Context) error {
-	if err := d.check(); err != nil {
-		return err
-	}
-	watcher, err := fsnotify.NewWatcher()
-	if err != nil {
-		d.watched = err
-		watcher = &fsnotify.Watcher{} // its nil channels never deliver
-	} else {
-		defer func() {
-			if err := watcher.Close(); err != nil {
-				d.log.WithError(err).Debug("closing the watch on manifests")
-			}
-		}()
-	}
-	d.follow(ctx, watcher)
-	return nil
-}
-
-// follow reads the directory whenever the watcher or the clock triggers it.
-func (d *Directory) follow(ctx context.Context, watcher *fsnotify.Watcher) {
-	settle, sweep := time.NewTimer(0), time.NewTimer(sweepTime)
-	defer settle.Stop()
-	defer sweep.Stop()
-	var first time.Time // of the changes since the last reading; zero if there was none
-	stir := func() {
-		if first.IsZero() {
-			first = time.Now()
-		}
-		settle.Reset(max(0, min(settleTime, settleMax-time.Since(first))))
-	}
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case e := <-watcher.Events:
-			if d.matters(e) {
-				stir()
-			}
-		case err := <-watcher.Errors: // such as more events than the queue holds
-			d.log.WithError(err).Debug("changes of manifests may have been missed")
-			stir()
-		case <-settle.C:
-			first = time.Time{}
-			sweep.Reset(d.scan(watcher))
-		case <-sweep.C:
-			sweep.Reset(d.scan(watcher))
-		}
-	}
-}
-
-// matters reports whether an event can change the manifests. Events for files of other programs cannot.
-func (d *Directory) matters(e fsnotify.Event) bool {
-	if e.Has(fsnotify.Create) || e.Has(fsnotify.Remove) || e.Has(fsnotify.Rename) {
-		return filepath.Ext(e.Name) != ".swp" && !strings.HasSuffix(e.Name, "~")
-	}
-	return e.Has(fsnotify.Chmod) || isManifest(e.Name) || d.real[e.Name]
-}
-
-// scan reads the directory, watches its present parts, and returns the longest wait before the next reading.
-func (d *Directory) scan(watcher *fsnotify.Watcher) time.Duration {
-	unwatched := d.watched
-	t := d.read(func(dir string) {
-		if d.watched != nil {
-			return
-		}
-		if err := watcher.Add(dir); err != nil && !errors.Is(err, os.ErrNotExist) {
-			unwatched = errors.Join(unwatched, fmt.Errorf("%s: %w", dir, err))
-		}
-	}, true)
-	d.real = t.real
-	if d.watched == nil {
-		for _, dir := range watcher.WatchList() {
-			if !t.dirs[dir] {
-				_ = watcher.Remove(dir) // it may be gone, and its watch with it
-			}
-		}
-	}
-	if unwatched != nil {
-		d.log.WithError(unwatched).Debug("manifests cannot be watched, they are read every second instead")
-	}
-	if len(d.drafts) > 0 {
-		return draftQuiet
-	}
-	if unwatched != nil || len(t.faults) > 0 {
-		return retryTime
-	}
-	return sweepTime
-}
-
 // read brings d in sync with the directory. A patient reader will come back, so files may settle first.
 func (d *Directory) read(observe func(dir string), patient bool) *tree {
 	d.reading.Lock()
 	defer d.reading.Unlock()
-	t, now := walk(d.dir, d.opts.Ignore, observe), time.Now()
+	t, now := walk(d.dir, d.opts.Ignore, observe, d.at), time.Now()
 	files := make(map[string]*manifest, len(t.files))
 	for _, path := range t.files {
+		d.at(path)
 		content, err := ReadFile(path, d.opts.MaxFile)
 		switch old := d.files[path]; {
 		case errors.Is(err, os.ErrNotExist): // gone since it was listed
@@ -310,7 +212,10 @@ func (d *Directory) Proofs() []source.Proof {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	out := source.Proof{Resource: "manifests", Confirmed: d.current, Late: lateSweeps * sweepTime}
-	if d.fault != nil {
+	switch {
+	case d.hangs != "":
+		out.Fault = d.hangs + ": " + hanging
+	case d.fault != nil:
 		out.Fault = d.fault.Error()
 	}
 	return []source.Proof{out}
@@ -331,7 +236,12 @@ func (d *Directory) Get(ref object.Ref) (runtime.Object, bool) {
 func (d *Directory) Problems() []object.Problem {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
-	return slices.Clone(d.problems)
+	problems := slices.Clone(d.problems)
+	if d.hangs != "" {
+		problems = append(problems, object.Problem{Place: object.Place{Path: d.hangs}, Message: hanging, Unread: object.UnreadFile})
+		slices.SortFunc(problems, object.Problem.Compare)
+	}
+	return problems
 }
 
 // Refs lists every object in force, sorted.

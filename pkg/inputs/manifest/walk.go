@@ -18,12 +18,13 @@ const maxLinks = 40
 
 // tree is what one walk through a directory found.
 type tree struct {
-	files   []string         // paths of manifests, in the order of the walk
-	dirs    map[string]bool  // real paths of every directory whose entries matter
-	real    map[string]bool  // real paths of the manifests
-	mounts  map[string]mount // what each directory is on, by path
-	faults  map[string]error // what could not be read, by path
-	observe func(dir string) // called with each directory before it is listed, so that no change is missed
+	files   []string          // paths of manifests, in the order of the walk
+	dirs    map[string]bool   // real paths of every directory whose entries matter
+	real    map[string]bool   // real paths of the manifests
+	mounts  map[string]mount  // what each directory is on, by path
+	faults  map[string]error  // what could not be read, by path
+	observe func(dir string)  // called with each directory before it is listed, so that no change is missed
+	at      func(path string) // called with each path before the file system is asked about it
 
 	root    string
 	ignore  []string       // patterns: see Options
@@ -34,9 +35,10 @@ type tree struct {
 	dangling map[string]bool
 }
 
-// walk finds the manifests below root, through symbolic links, in a stable order.
-func walk(root string, ignore []string, observe func(dir string)) *tree {
+// walk finds the manifests below root, through symbolic links, in a stable order. See tree for the functions.
+func walk(root string, ignore []string, observe, at func(path string)) *tree {
 	t := &tree{
+		at:   at,
 		dirs: map[string]bool{}, real: map[string]bool{}, mounts: map[string]mount{}, faults: map[string]error{}, dangling: map[string]bool{},
 		observe: observe, root: root, ignore: ignore, skipped: map[string]int{},
 	}
@@ -54,6 +56,7 @@ func (t *tree) watch(dir string) {
 
 // directory lists path; above are the real paths of its parent directories, which a link must not lead back to.
 func (t *tree) directory(path string, above []string) {
+	t.at(path)
 	place, err := t.resolve(path)
 	if err != nil {
 		t.unreadable(path, err, above)
