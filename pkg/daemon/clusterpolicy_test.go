@@ -61,7 +61,11 @@ func TestClusterWidePoliciesWhoseDefinitionIsGone(t *testing.T) {
 	p := newPlace(t)
 	begin := func(api dynamic.Interface) *running {
 		opts := p.options()
-		opts.Manifests, opts.Source = "", kube.New(shop(), kube.Options{ClusterPolicies: api}, testLog(t))
+		client := shop()
+		client.Resources = []*metav1.APIResourceList{{
+			GroupVersion: clusterPolicies.GroupVersion().String(), APIResources: []metav1.APIResource{{Name: clusterPolicies.Resource, Verbs: []string{"create"}}},
+		}}
+		opts.Manifests, opts.Source = "", kube.New(client, kube.Options{ClusterPolicies: api}, testLog(t))
 		opts.Reconcile.MaxDeleteFraction = 1
 		return startReady(t, opts)
 	}

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	dynamicfake "k8s.io/client-go/dynamic/fake"
 	kubefake "k8s.io/client-go/kubernetes/fake"
+	clienttesting "k8s.io/client-go/testing"
 	policyv1alpha2 "sigs.k8s.io/network-policy-api/apis/v1alpha2"
 
 	"github.com/netloom/netloom/pkg/inputs/source"
@@ -55,7 +56,9 @@ func clusterPolicyAPI(t *testing.T) *dynamicfake.FakeDynamicClient {
 func TestClusterWidePoliciesOfACluster(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := clusterPolicyAPI(t)
-		k := New(kubefake.NewClientset(), Options{ClusterPolicies: api}, quiet())
+		client := kubefake.NewClientset()
+		client.Resources = defined("create", "list", "watch")
+		k := New(client, Options{ClusterPolicies: api}, quiet())
 		sourcetest.Run(t, k)
 		synctest.Wait()
 		require.True(t, k.Synced())
@@ -78,9 +81,53 @@ func TestClusterWidePoliciesOfACluster(t *testing.T) {
 		update(lockdownPolicy(2), "3")
 		require.Equal(t, []object.Ref{lockdown}, k.Drain(), "a new generation is one, since the status names it")
 		require.NoError(t, api.Resource(clusterPolicyGVR).Delete(t.Context(), "lockdown", metav1.DeleteOptions{}))
+		time.Sleep(departureGrace)
 		synctest.Wait()
 		require.Equal(t, []source.Change{{Ref: lockdown, Gone: source.Deleted}}, k.Changes())
 	})
+}
+
+// defined are the kinds of an API that has a definition of ClusterNetworkPolicies, with what it allows.
+func defined(verbs ...string) []*metav1.APIResourceList {
+	return []*metav1.APIResourceList{{
+		GroupVersion: "policy.networking.k8s.io/v1alpha2", APIResources: []metav1.APIResource{{Name: clusterPolicyGVR.Resource, Verbs: verbs}},
+	}}
+}
+
+// TestPoliciesGoWithTheirDefinition deletes a policy in the way of an API server whose definition of the kind is removed: that is no
+// deletion, whether discovery still has the kind or not, and undecided while discovery does not answer.
+func TestPoliciesGoWithTheirDefinition(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		served []*metav1.APIResourceList
+		down   bool
+		want   []source.Change
+	}{
+		{"the definition is gone", nil, false, []source.Change{{Ref: lockdown, Gone: source.Lost}}},
+		{"the definition is being removed", defined("delete", "list", "watch"), false, []source.Change{{Ref: lockdown, Gone: source.Lost}}},
+		{"the API does not answer", defined("create", "list", "watch"), true, []source.Change{}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				api, client := clusterPolicyAPI(t), kubefake.NewClientset()
+				client.Resources = defined("create", "list", "watch")
+				k := New(client, Options{ClusterPolicies: api}, quiet())
+				sourcetest.Run(t, k)
+				synctest.Wait()
+				k.Drain()
+				client.PrependReactor("get", "resource", func(clienttesting.Action) (bool, runtime.Object, error) {
+					return tc.down, nil, errors.New("connection refused")
+				})
+				client.Resources = tc.served
+				require.NoError(t, api.Resource(clusterPolicyGVR).Delete(t.Context(), "lockdown", metav1.DeleteOptions{}))
+				synctest.Wait()
+				require.Empty(t, k.Changes(), "it is not decided yet")
+				time.Sleep(time.Minute)
+				synctest.Wait()
+				require.Equal(t, tc.want, k.Changes())
+			})
+		})
+	}
 }
 
 // TestClusterWidePoliciesThatAnAPILacks checks that an API need not have the kinds, and that one added later is read.

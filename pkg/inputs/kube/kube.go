@@ -26,12 +26,13 @@ import (
 // Source reads the objects of one API. New makes one.
 type Source struct {
 	*source.Inbox
-	log       logrus.FieldLogger
-	client    kubernetes.Interface
-	server    string // see Options
-	resources map[string]*kindInformer
-	adapter   *adapter // of the kind that is read as Endpoints
-	compactor compactor
+	log        logrus.FieldLogger
+	client     kubernetes.Interface
+	server     string // see Options
+	resources  map[string]*kindInformer
+	adapter    *adapter // of the kind that is read as Endpoints
+	compactor  compactor
+	departures *departures
 
 	mu       sync.Mutex
 	problems object.Problems  // of objects that do not fit their type, and of kinds
@@ -54,16 +55,17 @@ type kindInformer struct {
 // New makes a source of the objects that client can see. The API is not contacted before Run.
 func New(client kubernetes.Interface, opts Options, log logrus.FieldLogger) *Source {
 	k := &Source{
-		Inbox:     source.NewInbox(),
-		log:       log,
-		client:    client,
-		server:    opts.Server,
-		resources: map[string]*kindInformer{},
-		adapter:   newAdapter(),
-		compactor: newCompactor(),
-		failures:  map[string]error{},
-		refused:   map[string]bool{},
-		absent:    map[string]bool{},
+		Inbox:      source.NewInbox(),
+		log:        log,
+		client:     client,
+		server:     opts.Server,
+		resources:  map[string]*kindInformer{},
+		adapter:    newAdapter(),
+		compactor:  newCompactor(),
+		departures: newDepartures(),
+		failures:   map[string]error{},
+		refused:    map[string]bool{},
+		absent:     map[string]bool{},
 	}
 	c := clients{Interface: client, sdwan: opts.SDWAN, policies: opts.ClusterPolicies, metadata: opts.Metadata}
 	api := confirm.NewAPI(opts.Confirm, log)
@@ -124,6 +126,7 @@ func (k *Source) Run(ctx context.Context) error {
 	k.mu.Lock()
 	k.running = true
 	k.mu.Unlock()
+	running.Go(func() { k.judgeDepartures(ctx) })
 	start := func(r *kindInformer) {
 		running.Go(func() { r.informer.RunWithContext(ctx) })
 		running.Go(func() { k.await(ctx, r) })
@@ -212,6 +215,9 @@ func (k *Source) handler(r *source.Resource) cache.ResourceEventHandler {
 				_, missing := o.(cache.DeletedFinalStateUnknown)
 				how := source.Missing
 				switch {
+				case !missing && object.IsClusterPolicy(r.Kind):
+					k.departures.add(r, ref)
+					return
 				case !missing:
 					how = source.Deleted
 				case k.resources[r.Kind].confirm.WentBack():

@@ -52,7 +52,7 @@ const (
 	// Deleted is one whose deletion was seen: a DELETE event of the API, or the deletion of what it was derived from.
 	Deleted
 	// Lost is one that was not deleted: the API server went back to a state in which it did not exist yet, or the volume that it
-	// was read from is no longer mounted.
+	// was read from is no longer mounted, or the definition of its kind is removed.
 	Lost
 	// Implied is a namespace that nothing declared: it exists because objects in it do, and disappears with the last of them.
 	Implied
