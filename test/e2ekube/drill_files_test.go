@@ -59,8 +59,8 @@ func newFilesDrill(t *testing.T) *filesDrill {
 	return newFilesDrillIn(t, t.TempDir())
 }
 
-// newFilesDrillIn has the manifests in a directory.
-func newFilesDrillIn(t *testing.T, dir string) *filesDrill {
+// newFilesDrillIn has the manifests in a directory, and netloom with further flags.
+func newFilesDrillIn(t *testing.T, dir string, flags ...string) *filesDrill {
 	t.Helper()
 	f := &filesDrill{t: t, dir: dir, load: &load{cluster: drillCluster()}, listen: ovnlab.FreeAddress(t), debug: ovnlab.FreeAddress(t)}
 	address, w := startNB(t, f.load)
@@ -76,8 +76,8 @@ func newFilesDrillIn(t *testing.T, dir string) *filesDrill {
 	f.putPolicies()
 	program, err := buildOnce()
 	require.NoError(t, err)
-	f.netloom = ovnlab.Spawn(t, filepath.Join(t.TempDir(), "netloom.log"), os.Environ(), program, "run", "--manifests", f.dir,
-		"--ovn-nb", address, "--listen", f.listen, "--debug-listen", f.debug, "--drift-interval", "1h", "--services=false")
+	f.netloom = ovnlab.Spawn(t, filepath.Join(t.TempDir(), "netloom.log"), os.Environ(), append([]string{program, "run", "--manifests", f.dir,
+		"--ovn-nb", address, "--listen", f.listen, "--debug-listen", f.debug, "--drift-interval", "1h", "--services=false"}, flags...)...)
 	w.protect(0, teams)
 	w.await("every isolated pod is closed", f.running)
 	return f
