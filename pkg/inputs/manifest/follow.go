@@ -48,8 +48,8 @@ func (d *Directory) Run(ctx context.Context) error {
 
 // scanned is the result of a reading.
 type scanned struct {
-	wait time.Duration   // the longest one before the next reading
-	real map[string]bool // real paths of the manifests
+	wait  time.Duration   // the longest one before the next reading
+	paths map[string]bool // real ones of the manifests
 }
 
 // follow reads the directory whenever the watcher or the clock triggers it. A reading that hangs, as on a network file system whose server
@@ -61,7 +61,7 @@ func (d *Directory) follow(ctx context.Context, watcher *fsnotify.Watcher) {
 	defer late.Stop()
 	var (
 		first   time.Time // of the changes since the last reading began; zero if there was none
-		real    map[string]bool
+		paths   map[string]bool
 		results = make(chan scanned, 1)
 		reading bool
 	)
@@ -87,7 +87,7 @@ func (d *Directory) follow(ctx context.Context, watcher *fsnotify.Watcher) {
 			}
 			return
 		case e := <-watcher.Events:
-			if d.matters(e, real) {
+			if d.matters(e, paths) {
 				stir()
 			}
 		case err := <-watcher.Errors: // such as more events than the queue holds
@@ -102,7 +102,7 @@ func (d *Directory) follow(ctx context.Context, watcher *fsnotify.Watcher) {
 				d.hang(*d.place.Load())
 			}
 		case r := <-results:
-			reading, real = false, r.real
+			reading, paths = false, r.paths
 			d.hang("")
 			sweep.Reset(r.wait)
 			if !first.IsZero() {
@@ -138,11 +138,11 @@ func (d *Directory) hang(path string) {
 func (d *Directory) at(path string) { d.place.Store(&path) }
 
 // matters reports whether an event can change the manifests, of which some have real paths. It cannot if it is about files of other programs.
-func (d *Directory) matters(e fsnotify.Event, real map[string]bool) bool {
+func (d *Directory) matters(e fsnotify.Event, paths map[string]bool) bool {
 	if e.Has(fsnotify.Create) || e.Has(fsnotify.Remove) || e.Has(fsnotify.Rename) {
 		return filepath.Ext(e.Name) != ".swp" && !strings.HasSuffix(e.Name, "~")
 	}
-	return e.Has(fsnotify.Chmod) || isManifest(e.Name) || real[e.Name]
+	return e.Has(fsnotify.Chmod) || isManifest(e.Name) || paths[e.Name]
 }
 
 // scan reads the directory and watches its present parts.
@@ -173,5 +173,5 @@ func (d *Directory) scan(watcher *fsnotify.Watcher) scanned {
 	case unwatched != nil || len(t.faults) > 0:
 		wait = retryTime
 	}
-	return scanned{wait: wait, real: t.real}
+	return scanned{wait: wait, paths: t.real}
 }
