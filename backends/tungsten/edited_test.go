@@ -11,8 +11,8 @@ import (
 	"github.com/netloom/netloom/backends/backendtest"
 	"github.com/netloom/netloom/backends/tungsten/tungstentest"
 	"github.com/netloom/netloom/pkg/intent"
+	simulator "github.com/netloom/netloom/pkg/simulator/tungsten"
 	api "github.com/netloom/netloom/pkg/tungsten"
-	"github.com/netloom/netloom/pkg/tungsten/simulator"
 )
 
 // edit is what somebody writes by hand into an object of netloom's.

@@ -19,8 +19,8 @@ import (
 	"github.com/netloom/netloom/pkg/daemon"
 	"github.com/netloom/netloom/pkg/pipeline/pipelinetest"
 	"github.com/netloom/netloom/pkg/reconcile"
+	simulator "github.com/netloom/netloom/pkg/simulator/tungsten"
 	api "github.com/netloom/netloom/pkg/tungsten"
-	"github.com/netloom/netloom/pkg/tungsten/simulator"
 )
 
 // shopWithPolicy is a namespace with two pods and a policy.

@@ -325,9 +325,8 @@ var pureFiles = []string{"diff.go", "match.go", "names.go", "render.go"}
 
 // starters are the rooms that may start goroutines: code that starts one waits for it.
 var starters = []string{
-	"cmd/...", "pkg/daemon/...", "pkg/election", "pkg/gateway/...", "pkg/manifest", "pkg/offline", "pkg/serving", "pkg/reconcile", "pkg/source/confirm", "pkg/source/kube", "pkg/webhook", "pkg/ovsdb/...", "pkg/openwrt/...",
-	"pkg/tungsten/...",
-	"test/...",
+	"cmd/...", "pkg/daemon/...", "pkg/election", "pkg/gateway/...", "pkg/inputs/confirm", "pkg/inputs/kube", "pkg/inputs/manifest", "pkg/offline",
+	"pkg/openwrt", "pkg/ovsdb/...", "pkg/reconcile", "pkg/serve", "pkg/serve/webhook", "pkg/simulator/...", "pkg/tungsten", "test/...",
 }
 
 // emptyNames are names of packages without meaning.

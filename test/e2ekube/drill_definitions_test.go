@@ -13,8 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"github.com/netloom/netloom/pkg/inputs/source"
 	"github.com/netloom/netloom/pkg/object"
-	"github.com/netloom/netloom/pkg/source"
 	"github.com/netloom/netloom/test/await"
 )
 

@@ -9,8 +9,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/netloom/netloom/pkg/inputs/source"
 	"github.com/netloom/netloom/pkg/object"
-	"github.com/netloom/netloom/pkg/source"
 )
 
 // departureGrace is how long the deletion of an object waits until the API is asked for the definition of its kind. An API server deletes

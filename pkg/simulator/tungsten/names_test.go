@@ -1,4 +1,4 @@
-package simulator_test
+package tungsten_test
 
 import (
 	_ "embed"
