@@ -32,8 +32,10 @@ func newProbe() *cobra.Command {
 policy and rule that decide, and what would have to change for the opposite verdict. For a connection to a Service, every
 endpoint that may be chosen is checked.
 
-SRC and DST are pods (NAMESPACE/NAME), addresses, node/NAME or, as DST, svc/NAMESPACE/NAME:PORT. The name of a pod may be a
-pattern such as 'web-*' or a selector such as 'app=web', and NAMESPACE may be '*': every pair is checked. The port is tcp/80,
+SRC and DST are pods or workloads (NAMESPACE/NAME), KIND/NAMESPACE/NAME with the kinds of kubectl such as deploy, ns/NAME,
+node/NAME, addresses or, as DST, svc/NAMESPACE/NAME:PORT. The namespace is that of -n or of the current context, and after a
+kind it may be left out if only one has the name. The name of a pod may be a pattern such as 'web-*' or a selector such as
+'app=web', and NAMESPACE may be '*': every pair is checked. The port is tcp/80,
 udp/53, sctp/9999, icmp, or tcp/NAME for a named port of the destination. Quote the probe because of the shell, or use
 --from, --to and --port.
 

@@ -20,6 +20,7 @@
 // all, with the decision of the policies on each. If the documentation of Services does not define something, kube-proxy
 // is followed: a frontend needs a cluster IP of its family, draining endpoints serve if no ready one does, hints apply if
 // every ready endpoint has them and one matches. If two Services have the same address, port and protocol in one network,
-// or in any two if it is a cluster IP or a node port of either, the older one wins; if one Service has an address in two
-// ways, the first of cluster IP, external IP, load balancer IP and node port applies, but its source ranges apply too.
+// or in any two if it is a cluster IP or a node port of either, one whose cluster IP or node port it is wins, then one whose load balancer
+// IP it is, and among equals the older one; if one Service has an address in two ways, the first of cluster IP, external IP, load balancer
+// IP and node port applies, but its source ranges apply too, and it wins by the better of the two.
 package oracle

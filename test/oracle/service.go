@@ -46,11 +46,28 @@ type frontend struct {
 	guarded bool   // the source ranges apply: it is a load balancer's IP, whatever else it is
 }
 
-// frontends finds the Service of each frontend. If several Services have the same one, the first wins. Networks are
-// separate, except for cluster IPs and node ports: these are unique in the cluster.
+// claim is a frontend that a Service asks for.
+type claim struct {
+	frontend
+
+	rank int // 0 if the API server gave it the address or the port, 1 if its status has the address, 2 if its author chose it
+}
+
+func rankOf(k kind) int {
+	switch k {
+	case clusterIP, nodePort:
+		return 0
+	case loadBalancerIP:
+		return 1
+	default:
+		return 2
+	}
+}
+
+// frontends finds the Service of each frontend. If several Services have the same one, the one with the lowest rank wins, then the first.
+// Networks are separate, except for cluster IPs and node ports: these are unique in the cluster.
 func frontends(c *Cluster, services []*corev1.Service) map[frontendKey]frontend {
-	all := map[frontendKey]frontend{}
-	elsewhere := map[frontendKey][]frontend{} // by the key without its network
+	claims := map[frontendKey][]claim{} // by the key without its network, each Service once
 	for _, s := range services {
 		if !served(s) {
 			continue
@@ -58,30 +75,34 @@ func frontends(c *Cluster, services []*corev1.Service) map[frontendKey]frontend 
 		for i := range s.Spec.Ports {
 			p := &s.Spec.Ports[i]
 			add := func(a netip.Addr, number int32, k kind, node string) {
-				key := frontendKey{network(s), a, protocolOf(p.Protocol), number}
-				was, taken := all[key]
-				place := frontendKey{"", a, key.protocol, number}
-				barred := slices.ContainsFunc(elsewhere[place], func(f frontend) bool {
-					return f.service != s && (once(f.kind) || once(k))
-				})
-				switch {
-				case !hasFamily(s, a):
-				case !taken && !barred:
-					all[key] = frontend{s, p, k, node, k == loadBalancerIP}
-					elsewhere[place] = append(elsewhere[place], all[key])
-				case was.service == s && was.port == p && k == loadBalancerIP:
-					was.guarded = true
-					all[key] = was
+				if !hasFamily(s, a) {
+					return
 				}
+				place := frontendKey{"", a, protocolOf(p.Protocol), number}
+				list := claims[place]
+				if n := len(list); n > 0 && list[n-1].service == s {
+					if last := &list[n-1]; last.port == p {
+						last.rank, last.guarded = min(last.rank, rankOf(k)), last.guarded || k == loadBalancerIP
+					}
+					return
+				}
+				claims[place] = append(list, claim{frontend{s, p, k, node, k == loadBalancerIP}, rankOf(k)})
 			}
 			expose(c, s, p, add)
 		}
 	}
+	all := map[frontendKey]frontend{}
+	for key, list := range claims {
+		slices.SortStableFunc(list, func(a, b claim) int { return a.rank - b.rank })
+		for i, one := range list {
+			key.network = network(one.service)
+			if _, taken := all[key]; !taken && (i == 0 || list[0].rank > 0) {
+				all[key] = one.frontend
+			}
+		}
+	}
 	return all
 }
-
-// once reports whether frontends of that kind are unique in the cluster, whatever their network.
-func once(k kind) bool { return k == clusterIP || k == nodePort }
 
 // expose lists every address at which a port of s is available.
 func expose(c *Cluster, s *corev1.Service, p *corev1.ServicePort, add func(netip.Addr, int32, kind, string)) {

@@ -23,45 +23,80 @@ type place struct {
 
 func placeOf(f *intent.Frontend) place { return place{f.Addr, f.Protocol, f.Port} }
 
-// onceOnly reports whether a frontend of f's kind is unique in the cluster, whatever its network: a Service in a
-// network of its own must not take the cluster IP of another.
-func onceOnly(f *intent.Frontend) bool {
-	return f.Kind == intent.ClusterAddress || f.Kind == intent.NodePort
+// claim is a place that a service requests, and by which right.
+type claim struct {
+	*service
+
+	right right
 }
 
-// owners lists for each place the services that request it, its owner first.
+// right is why a service may request a place, the strongest first: what the API server assigns goes before what a controller reports in
+// a status, and that before what anybody may write into a spec. Otherwise whoever creates the older Service could list the address of
+// another in its externalIPs, and get its connections (CVE-2020-8554).
+type right uint8
+
+const (
+	assigned right = iota // a cluster IP or a node port
+	reported              // an address in status.loadBalancer
+	wished                // one of spec.externalIPs
+)
+
+func rightOf(kind intent.FrontendKind) right {
+	switch kind {
+	case intent.ClusterAddress, intent.NodePort:
+		return assigned
+	case intent.IngressAddress:
+		return reported
+	case intent.ExternalAddress:
+	}
+	return wished
+}
+
+// rights are the rights by which a service requests places that it has in two ways, if the second one is stronger.
+type rights map[place]right
+
+func (r rights) of(f *intent.Frontend) right {
+	if stronger, ok := r[placeOf(f)]; ok {
+		return stronger
+	}
+	return rightOf(f.Kind)
+}
+
+// owners lists for each place the claims to it, that of its owner first.
 type owners struct {
-	*owner.Table[place, *service]
+	*owner.Table[place, claim]
 }
 
-func newOwners() owners { return owners{owner.NewTable[place](olderFirst)} }
+func newOwners() owners { return owners{owner.NewTable[place](strongerFirst)} }
 
-// olderFirst puts the older of two services first: it owns what both request. A service of unknown age is younger than any other; of
-// equals, the first by name comes first. A Service always comes before a ServiceImport: the API server gives each of its addresses to only
-// one Service.
-func olderFirst(s, o *service) int {
-	return cmp.Or(strings.Compare(s.ref.Kind, o.ref.Kind), owner.CompareAge(s.created, o.created), s.ref.Compare(o.ref))
+// strongerFirst puts the claim first that owns what both request: by the right, then that of the older service. A service of unknown age
+// is younger than any other; of equals, the first by name comes first. A Service comes before a ServiceImport with the same right: the
+// API server gives each of its addresses to only one Service.
+func strongerFirst(a, b claim) int {
+	return cmp.Or(
+		cmp.Compare(a.right, b.right), strings.Compare(a.ref.Kind, b.ref.Kind), owner.CompareAge(a.created, b.created), a.ref.Compare(b.ref),
+	)
 }
 
 // contested are places that several services request, now or before.
 type contested map[place]bool
 
-// replace makes s request the places of s.wanted instead of those of was, with this creation time. In contested, it records those that s
+// replace makes s request the places of s.wanted instead of those of was, which it had by these rights, with this creation time. In contested, it records those that s
 // gave up or newly requests and that others request too.
-func (c owners) replace(s *service, was *intent.LoadBalancer, created metav1.Time, among contested) {
+func (c owners) replace(s *service, was *intent.LoadBalancer, by rights, created metav1.Time, among contested) {
 	leave := func(f *intent.Frontend) {
-		if key := placeOf(f); c.Remove(key, s) {
+		if key := placeOf(f); c.Remove(key, claim{s, by.of(f)}) {
 			among[key] = true
 		}
 	}
 	ask := func(f *intent.Frontend) {
-		if key := placeOf(f); c.Add(key, s) {
+		if key := placeOf(f); c.Add(key, claim{s, s.rights.of(f)}) {
 			among[key] = true
 		}
 	}
 	now := s.wanted
 	if was != nil && now != nil && was.Network == now.Network && s.created.Equal(&created) {
-		c.difference(was, now, func(gone, came *intent.Frontend) {
+		c.difference(was, now, by, s.rights, func(gone, came *intent.Frontend) {
 			if gone != nil {
 				leave(gone)
 			} else {
@@ -83,9 +118,8 @@ func (c owners) replace(s *service, was *intent.LoadBalancer, created metav1.Tim
 	}
 }
 
-// difference visits the frontends that only one of two load balancers has, or that are unique in the cluster in only
-// one of them.
-func (owners) difference(was, now *intent.LoadBalancer, visit func(gone, came *intent.Frontend)) {
+// difference visits the frontends that only one of two load balancers has, or that it requests by another right.
+func (owners) difference(was, now *intent.LoadBalancer, by, right rights, visit func(gone, came *intent.Frontend)) {
 	a, b := was.Frontends, now.Frontends
 	for len(a)+len(b) > 0 {
 		switch {
@@ -96,7 +130,7 @@ func (owners) difference(was, now *intent.LoadBalancer, visit func(gone, came *i
 			visit(nil, &b[0])
 			b = b[1:]
 		default:
-			if onceOnly(&a[0]) != onceOnly(&b[0]) {
+			if by.of(&a[0]) != right.of(&b[0]) {
 				visit(&a[0], nil)
 				visit(nil, &b[0])
 			}
@@ -105,8 +139,8 @@ func (owners) difference(was, now *intent.LoadBalancer, visit func(gone, came *i
 	}
 }
 
-// standing is the ownership of a place that several services request. If the first of them needs it cluster-wide, it owns the place
-// everywhere; otherwise each network has an owner.
+// standing is the ownership of a place that several services request. If it is assigned to the first of them, that owns the place in
+// every network: a Service in a network of its own must not take the cluster IP of another. Otherwise each network has an owner.
 type standing struct {
 	first     *service
 	once      bool                // the first owns the place in every network
@@ -117,16 +151,16 @@ type standing struct {
 type standings map[place]standing
 
 // of returns who owns a place.
-func (d standings) of(key place, asking []*service) standing {
+func (d standings) of(key place, asking []claim) standing {
 	if known, ok := d[key]; ok {
 		return known
 	}
-	out := standing{first: asking[0], once: onceOnly(asking[0].frontend(key))}
+	out := standing{first: asking[0].service, once: asking[0].right == assigned}
 	if !out.once {
 		out.byNetwork = map[string]*service{}
-		for _, s := range asking {
-			if out.byNetwork[s.wanted.Network] == nil && !onceOnly(s.frontend(key)) {
-				out.byNetwork[s.wanted.Network] = s
+		for _, c := range asking {
+			if out.byNetwork[c.wanted.Network] == nil {
+				out.byNetwork[c.wanted.Network] = c.service
 			}
 		}
 	}
@@ -134,7 +168,7 @@ func (d standings) of(key place, asking []*service) standing {
 	return out
 }
 
-// owner returns the owner of the place that s requests with a frontend: s itself, or an older service.
+// owner returns the owner of the place that s requests with a frontend: s itself, or a service with a stronger claim.
 func (c owners) owner(s *service, f *intent.Frontend, known standings) *service {
 	key := placeOf(f)
 	asking := c.All(key)
@@ -142,20 +176,13 @@ func (c owners) owner(s *service, f *intent.Frontend, known standings) *service 
 		return s
 	}
 	now := known.of(key, asking)
-	if now.once || onceOnly(f) {
+	if now.once {
 		return now.first
 	}
 	return now.byNetwork[s.wanted.Network]
 }
 
-// frontend returns the frontend with which s requests a place.
-func (s *service) frontend(key place) *intent.Frontend {
-	f := intent.Frontend{Addr: key.addr, Protocol: key.protocol, Port: key.port}
-	i, _ := slices.BinarySearchFunc(s.wanted.Frontends, f, func(a, b intent.Frontend) int { return a.Compare(&b) })
-	return &s.wanted.Frontends[i]
-}
-
-// settle returns what s wanted without the frontends that an older service has, nil if nothing is left, and a problem
+// settle returns what s wanted without the frontends that another service has, nil if nothing is left, and a problem
 // for each of those. A Service beyond its budget gets nothing, and keeps what it owns.
 func (c owners) settle(s *service, known standings) (*intent.LoadBalancer, []object.Problem) {
 	if s.wanted == nil || s.over {

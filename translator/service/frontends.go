@@ -43,6 +43,7 @@ type translation struct {
 	offers   map[pool][]poolOffer               // of all slices; nil until needed
 	onNodes  bool                               // has node ports
 	over     bool                               // is beyond its budget: it keeps its frontends, without backends
+	rights   rights                             // to places that it has in two ways
 }
 
 // frontends translates a Service. One without an address of its own, or one that another proxy serves, has none.
@@ -323,6 +324,12 @@ func (s *translation) collapse() {
 		if first.Path != f.Path {
 			s.AddOnce(f.Path, "%s/%d is already used by %s; it is ignored there", f.Protocol, f.Port, first.Path)
 			continue
+		}
+		if right := rightOf(f.Kind); right < rightOf(first.Kind) {
+			if s.rights == nil {
+				s.rights = rights{}
+			}
+			s.rights[placeOf(first)] = right
 		}
 		if len(f.Denied) > 0 {
 			first.Denied = intent.MergePrefixes(append(slices.Clone(first.Denied), f.Denied...))

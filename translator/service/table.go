@@ -22,6 +22,7 @@ type service struct {
 	object  *corev1.Service           // of a ServiceImport, the equivalent Service; nil while only its slices are known
 	slices  []*endpointSlice          // by name
 	created metav1.Time               // its creation time among the owners
+	rights  rights                    // to what is wanted
 	wanted  *intent.LoadBalancer      // every frontend that it requests, whichever service owns it; nil means none
 	over    bool                      // exceeds its budget: its frontends have no backends
 	pools   map[pool][]intent.Backend // behind the frontends of wanted
@@ -129,7 +130,7 @@ func (t *Table) Translate(next *intent.Builder) {
 	t.ledger.Report(t.problems, t.source.Cluster, "services", "Services")
 	for key := range among {
 		for _, rival := range t.owners.All(key) {
-			settle[rival] = true
+			settle[rival.service] = true
 		}
 	}
 	known := standings{}
@@ -140,7 +141,7 @@ func (t *Table) Translate(next *intent.Builder) {
 
 // translate determines the places that s wants and requests them. Places where others are affected are recorded as contested.
 func (t *Table) translate(s *service, among contested) {
-	was := s.wanted
+	was, by := s.wanted, s.rights
 	var now translation
 	var created metav1.Time
 	if s.object != nil {
@@ -149,12 +150,12 @@ func (t *Table) translate(s *service, among contested) {
 		t.ledger.Remove(s.ref)
 	}
 	s.wanted = now.balancer()
-	s.pools, s.denied, s.faults, s.over = now.pools, now.denies, now.List, now.over
+	s.pools, s.denied, s.faults, s.over, s.rights = now.pools, now.denies, now.List, now.over, now.rights
 	delete(t.onNodes, s.ref)
 	if now.onNodes {
 		t.onNodes[s.ref] = true
 	}
-	t.owners.replace(s, was, created, among)
+	t.owners.replace(s, was, by, created, among)
 }
 
 // settle writes the frontends that s owns, if they differ from what was written before.
