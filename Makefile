@@ -250,7 +250,7 @@ verify: ## Fail if the go.mod of any module here or a generated file is out of d
 .PHONY: golden
 golden: ## Rewrite golden files; review the diff like code
 	@grep -rlE --exclude-dir=.cache --include='*_test.go' 'flag\.Bool(Var)?\(.*"update"' . | xargs -r -n1 dirname | sort -u | while read -r room; do \
-		$(GO) test "$$room" -count=1 -update; \
+		$(GO) test -C "$$room" . -count=1 -update; \
 	done
 
 .PHONY: hooks

@@ -33,9 +33,9 @@ same tier and priority that contradict it, and the ACLs that it becomes in OVN o
 rules on a Tungsten Fabric controller.
 
 KIND is networkpolicy (netpol), clusternetworkpolicy (cnp), adminnetworkpolicy (anp), baselineadminnetworkpolicy (banp), pod,
-service (svc, also with a :PORT), or an SD-WAN kind such as mwan3rule. A workload such as deploy/shop/web is explained by its
-first pod. Names are read as by "netloom probe"; without KIND they are of pods and workloads. For an object of another cluster, the name of the cluster comes first, as in
-b/pod/shop/db-0; --peer-manifests adds clusters. To find out which objects a row of the database comes from, use
+service (svc, also with :PORT), or an SD-WAN kind such as mwan3rule. Without KIND, NAMESPACE/NAME is a pod or a workload, and a
+workload such as deploy/shop/web is explained by its first pod. For an object of another cluster, the name of the cluster comes
+first, as in b/pod/shop/db-0; --peer-manifests adds clusters. To find out which objects a row of the database comes from, use
 "explain row".`,
 		Example: `  netloom explain -f examples pod/shop/api-0
   netloom explain -f examples netpol/shop/db -o yaml

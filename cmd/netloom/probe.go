@@ -35,9 +35,8 @@ endpoint that may be chosen is checked.
 SRC and DST are pods or workloads (NAMESPACE/NAME), KIND/NAMESPACE/NAME with the kinds of kubectl such as deploy, ns/NAME,
 node/NAME, addresses or, as DST, svc/NAMESPACE/NAME:PORT. The namespace is that of -n or of the current context, and after a
 kind it may be left out if only one has the name. The name of a pod may be a pattern such as 'web-*' or a selector such as
-'app=web', and NAMESPACE may be '*': every pair is checked. The port is tcp/80,
-udp/53, sctp/9999, icmp, or tcp/NAME for a named port of the destination. Quote the probe because of the shell, or use
---from, --to and --port.
+'app=web', and NAMESPACE may be '*': every pair is checked. The port is tcp/80, udp/53, sctp/9999, icmp, or tcp/NAME for a
+named port of the destination. Quote the probe because of the shell, or use --from, --to and --port.
 
 -o wide also shows the rows of OVN that decide or, with --backend tungsten, the firewall rules of Tungsten Fabric, for use
 with "explain row"; JSON and YAML always include them. -o name prints only the policies that decide.

@@ -174,7 +174,7 @@ func TestNamesOfClusters(t *testing.T) {
 		{"deploy/c/shop/api->shop/db-0:80", "c/shop/deploy/api", ""},
 		{"b/shop/web-0->b/svc/shop/web", "b/shop/web-0", ""},
 		{"b/shop/web-1->shop/db-0:80", "", "from in cluster b: pod shop/web-1: not found; did you mean shop/web-0?"},
-		{"x/shop/web-0->shop/db-0:80", "", "x is no cluster: there are a, b, c and deploy"},
+		{"x/shop/web-0->shop/db-0:80", "", `"x/shop/web-0": "x" is neither a kind nor one of the clusters a, b, c and deploy: expected NAMESPACE/NAME`},
 		{"deploy/shop/web->shop/db-0:80", "", "deploy/shop/web: not found"},
 		{"c/deploy/api->shop/db-0:80", "", `"c/deploy/api": c is a cluster and a namespace: write deploy/c/api for the namespace, or c/deploy/NAMESPACE/api for the cluster`},
 		{"shop/db-0->b/svc/shop/web", "", "from shop/db-0 to b/svc/shop/web: a Service has connections of its own cluster only: use its pods"},

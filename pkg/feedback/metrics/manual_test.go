@@ -46,7 +46,7 @@ func TestTheManualListsEveryMetric(t *testing.T) {
 			have = append(have, f.GetName())
 		}
 	}
-	manual, err := os.ReadFile(filepath.Join("..", "..", "docs", "operations.md"))
+	manual, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "operations.md"))
 	require.NoError(t, err)
 	listed := metricName.FindAllString(string(manual), -1)
 	slices.Sort(listed)

@@ -29,7 +29,7 @@ func site(authentication string) string {
 }
 
 func TestSamplesOfSDWANResources(t *testing.T) {
-	dir := "../apis/sdewan/v1alpha1/testdata/samples"
+	dir := "../../apis/sdewan/v1alpha1/testdata/samples"
 	d, err := LoadDirectory(dir, Options{}, quiet())
 	require.NoError(t, err)
 	require.Equal(t, []string{

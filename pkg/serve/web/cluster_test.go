@@ -24,7 +24,7 @@ import (
 // guarded is a server of two pods, a NetworkPolicy and two cluster-wide policies.
 func guarded(t *testing.T) *server {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "commands", "clusterwide.yaml"))
+	text, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "commands", "clusterwide.yaml"))
 	require.NoError(t, err)
 	manifests := manifest.Load("clusterwide.yaml", text, manifest.Options{}, logrus.New())
 	require.Empty(t, manifests.Problems())

@@ -18,7 +18,7 @@ import (
 	"github.com/netloom/netloom/pkg/serve/webhook/consistency"
 )
 
-const manifests = "../../deploy/kustomize/components/webhook"
+const manifests = "../../../deploy/kustomize/components/webhook"
 
 func readManifest(t *testing.T, file string, into any) {
 	t.Helper()

@@ -496,9 +496,10 @@ func TestPoliciesAreComparedWithThoseThatExist(t *testing.T) {
 		}
 		refuse("adminnetworkpolicies", apierrors.NewNotFound(schema.GroupResource{Resource: "adminnetworkpolicies"}, ""))
 		baseline := schema.GroupResource{Group: "policy.networking.k8s.io", Resource: "baselineadminnetworkpolicies"}
-		r.kube.Resources = []*metav1.APIResourceList{{
-			GroupVersion: "policy.networking.k8s.io/v1alpha1", APIResources: []metav1.APIResource{{Name: baseline.Resource}},
-		}}
+		r.kube.Resources = []*metav1.APIResourceList{
+			{GroupVersion: "policy.networking.k8s.io/v1alpha1", APIResources: []metav1.APIResource{{Name: baseline.Resource}}},
+			{GroupVersion: "policy.networking.k8s.io/v1alpha2", APIResources: []metav1.APIResource{{Name: "clusternetworkpolicies", Verbs: metav1.Verbs{"create"}}}},
+		}
 		refuse(baseline.Resource, apierrors.NewForbidden(baseline, "", errors.New("no right")))
 		done := make(chan struct{})
 		go func() {
@@ -525,6 +526,7 @@ func TestPoliciesAreComparedWithThoseThatExist(t *testing.T) {
 		synctest.Wait()
 		require.Equal(t, "allowed | spec: ingress: has no effect at present: what it matches is decided before by ClusterNetworkPolicy/lockdown spec.ingress[0]", ask())
 		require.NoError(t, policies.Delete(t.Context(), "lockdown", metav1.DeleteOptions{}))
+		time.Sleep(2 * time.Second) // the definition might have been removed with it
 		synctest.Wait()
 		require.Equal(t, "allowed", ask())
 	})
