@@ -126,3 +126,17 @@ func lets(w *world.World, d intent.Direction, c *connection, looked *int) bool {
 	*looked += len(policies)
 	return w.State.Snapshot.Decide(c.Flow, d, policies).Allowed
 }
+
+// passesAt is sideAt without the reasons.
+func passesAt(w *world.World, d intent.Direction, c *connection, looked *int) Verdict {
+	subject, _ := world.Parties(&c.Flow, d)
+	out := Allow
+	for _, member := range w.Holders(subject) {
+		one := VerdictUnknown
+		if member.Judges() {
+			one = verdictOf(lets(member, d, c, looked))
+		}
+		out = both(out, one)
+	}
+	return out
+}

@@ -3,25 +3,13 @@ package probe
 import (
 	"cmp"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/netloom/netloom/pkg/answers/name"
 	"github.com/netloom/netloom/pkg/answers/question"
 	"github.com/netloom/netloom/pkg/answers/world"
 	"github.com/netloom/netloom/pkg/intent"
-)
-
-// Verdict is the result for a connection.
-type Verdict string
-
-// The verdicts. Deny drops the connection, Refuse answers with an error. Mixed depends on the address family, or on the
-// chosen endpoint of a service. VerdictUnknown depends on policies of another cluster that are not known.
-const (
-	Allow  Verdict = "allow"
-	Deny   Verdict = "deny"
-	Refuse Verdict = "refuse"
-	Mixed  Verdict = "mixed"
-
-	VerdictUnknown Verdict = "unknown"
 )
 
 // Answer is the result for the connections from one place to another.
@@ -126,26 +114,6 @@ func answer(p *question.Pair, at question.Where, rows RowNamer) (Answer, error) 
 	return a, nil
 }
 
-// with combines two verdicts.
-func (v Verdict) with(o Verdict) Verdict {
-	switch {
-	case v == o:
-		return v
-	case v == VerdictUnknown || o == VerdictUnknown:
-		return VerdictUnknown
-	default:
-		return Mixed
-	}
-}
-
-// verdictOf is allow or deny.
-func verdictOf(allowed bool) Verdict {
-	if allowed {
-		return Allow
-	}
-	return Deny
-}
-
 // verdictOfBalanced is the combined verdict of all choices.
 func verdictOfBalanced(b *intent.Balanced, of func(choice int) Verdict) Verdict {
 	if b.Outcome == intent.Refused {
@@ -215,4 +183,27 @@ func Asker(w *world.World) func(question.Question) (verdict string, change []str
 		}
 		return string(answers[0].Verdict), answers[0].Flows[0].Change
 	}
+}
+
+// unknown lists why an answer is unknown.
+func (a *Answer) unknown() string {
+	var why []string
+	add := func(sides ...*Side) {
+		for _, s := range sides {
+			if s != nil && s.Verdict == VerdictUnknown && !slices.Contains(why, s.Note) {
+				why = append(why, s.Note)
+			}
+		}
+	}
+	for i := range a.Flows {
+		f := &a.Flows[i]
+		add(f.Egress, f.Ingress)
+		if f.Service == nil {
+			continue
+		}
+		for k := range f.Service.Choices {
+			add(f.Service.Choices[k].Egress, f.Service.Choices[k].Ingress)
+		}
+	}
+	return strings.Join(why, "; ")
 }

@@ -15,11 +15,3 @@ type Row struct {
 // RowNamer names the rows by which a data plane decides on a flow in one direction. These are the rows of the rules that
 // let the flow pass or, if there are none, of the policies that isolate.
 type RowNamer func(f *intent.Flow, d intent.Direction, by []intent.RuleRef) []Row
-
-// rowsOf names the rows of a decision, none if they were not requested or nothing isolates.
-func (c *connection) rowsOf(d intent.Direction, decision intent.Decision) []Row {
-	if c.rows == nil || len(decision.By) == 0 {
-		return nil
-	}
-	return c.rows(&c.Flow, d, decision.By)
-}

@@ -110,3 +110,47 @@ func misses(w *world.World, r *intent.Rule, d intent.Direction, c *connection) s
 		return ""
 	}
 }
+
+// sideAt judges one direction by the policies of each cluster that may select the subject. One that denies decides; without
+// one, what is not known keeps the verdict unknown. The decision is that of the world's own policies.
+func sideAt(w *world.World, d intent.Direction, c *connection, decision intent.Decision) *Side {
+	subject, _ := world.Parties(&c.Flow, d)
+	var out *Side
+	for _, member := range w.Holders(subject) {
+		var s *Side
+		switch {
+		case !member.Judges():
+			s = &Side{Verdict: VerdictUnknown, Note: undecided(member, d, c)}
+		case member == w:
+			s = side(w, d, c, decision)
+		default:
+			elsewhere := *c
+			elsewhere.rows = nil // they are rows of the own cluster
+			s = side(member, d, &elsewhere, member.State.Snapshot.Decide(c.Flow, d, member.PoliciesOf(d, subject)))
+		}
+		if member != w.Home() {
+			s.Cluster = member.State.Cluster
+		}
+		if out == nil || s.Verdict.rank() < out.Verdict.rank() {
+			out = s
+		}
+	}
+	return out
+}
+
+// undecided describes a direction that is decided by policies that are not known.
+func undecided(w *world.World, d intent.Direction, c *connection) string {
+	name := c.from
+	if d == intent.Ingress {
+		name = c.to
+	}
+	return fmt.Sprintf("the %s of %s is decided in cluster %s, whose policies were not read", d, name, w.State.Cluster)
+}
+
+// rowsOf names the rows of a decision, none if they were not requested or nothing isolates.
+func (c *connection) rowsOf(d intent.Direction, decision intent.Decision) []Row {
+	if c.rows == nil || len(decision.By) == 0 {
+		return nil
+	}
+	return c.rows(&c.Flow, d, decision.By)
+}

@@ -9,22 +9,6 @@ import (
 	ovnkubernetes "github.com/netloom/netloom/pkg/apis/ovnkubernetes/v1"
 )
 
-// Reading is what the objects of a state were read from, and what was left out. The zero value is a reading of nothing.
-type Reading struct {
-	Files   int            `json:"files"`             // with a list from a cluster or the standard input as one
-	Objects map[string]int `json:"objects"`           // that were read, by kind, without those that stand for others
-	Ignored map[string]int `json:"ignored,omitempty"` // by kind, of kinds that netloom does not read
-	// Unjudged are the kinds among Ignored that change which connections are allowed.
-	Unjudged []string `json:"unjudged,omitempty"`
-	// StandIns counts the made-up pods that stand for workloads, and VIPs the made-up addresses of Services.
-	StandIns int      `json:"standIns,omitempty"`
-	VIPs     int      `json:"vips,omitempty"`
-	Empty    []string `json:"empty,omitempty"` // what was read and declares nothing
-	Hints    []string `json:"hints,omitempty"` // what to read instead, such as a rendered chart
-	// Live means that a cluster was read: a pod without an address has none yet.
-	Live bool `json:"live,omitempty"`
-}
-
 // policyWord is in the names of kinds that allow or deny connections.
 var policyWords = []string{"NetworkPolicy", "NetworkPolicies", "AuthorizationPolicy", "EgressFirewall", "EgressNetworkPolicy", "NetworkSet", "ClusterNetworkPolicy"}
 

@@ -20,43 +20,6 @@ type Service struct {
 	Frontends []*intent.Frontend // at least one
 }
 
-// service finds the frontends of a Service, or of one of its ports, at its cluster IPs.
-func (w *World) service(n *name.Name) (End, error) {
-	full, port := n.Full(), n.Port
-	object := w.services[full]
-	balancers := w.balancers[full]
-	if object == nil && len(balancers) == 0 {
-		return End{}, name.NotFound(name.Service, full, w.Names(name.Service))
-	}
-	e := End{Name: w.Prefix() + "svc/" + full, Kind: name.Service, In: w}
-	if port != "" {
-		e.Name += ":" + port
-	}
-	for _, lb := range balancers {
-		s := &Service{Name: w.Prefix() + "svc/" + full, Object: object, Balancer: lb}
-		for i := range lb.Frontends {
-			f := &lb.Frontends[i]
-			if f.Kind == intent.ClusterAddress && PortIs(f, port, object) {
-				s.Frontends = append(s.Frontends, f)
-			}
-		}
-		if len(s.Frontends) > 0 {
-			e.Service = s
-			break
-		}
-	}
-	switch {
-	case len(balancers) == 0:
-		return End{}, fmt.Errorf("service %s has no address of its own: use its pods", full)
-	case e.Service == nil:
-		return End{}, NoPort(n, balancers[0], object)
-	}
-	for _, f := range e.Service.Frontends {
-		e.Addrs = append(e.Addrs, f.Addr)
-	}
-	return e, nil
-}
-
 // PortIs reports whether a frontend is that of a service's port: "" means every port, otherwise a number, a name, or one of
 // these after a protocol.
 func PortIs(f *intent.Frontend, text string, object *corev1.Service) bool {

@@ -4,15 +4,15 @@ import (
 	"net/netip"
 	"slices"
 
-	"github.com/netloom/netloom/labelcache"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
 )
 
-// clusterSet is the worlds of the clusters of a set, by name. In answers, pods of the own cluster have names without a cluster.
-type clusterSet struct {
-	own     string
-	members map[string]*World
+// New indexes a state.
+func New(state State) *World {
+	w := index(state)
+	w.join()
+	return w
 }
 
 // join makes the worlds of the other clusters that a state has, and of those that only its endpoints name.
@@ -35,34 +35,6 @@ func (w *World) join() {
 		}
 	}
 }
-
-// Several reports whether there is another cluster.
-func (w *World) Several() bool { return len(w.set.members) > 1 }
-
-// Home is the world of the own cluster.
-func (w *World) Home() *World { return w.set.members[w.set.own] }
-
-// NameOf names a pod: [cluster/]namespace/name.
-func (w *World) NameOf(k object.Key) string { return NameIn(w.set.own, k) }
-
-// NameIn names a pod as answers about a cluster do: only pods of other clusters have the name of theirs.
-func NameIn(own string, k object.Key) string {
-	if k.Cluster == own {
-		k.Cluster = ""
-	}
-	return k.String()
-}
-
-// Prefix is what names of objects of the world's cluster begin with in answers.
-func (w *World) Prefix() string {
-	if w.State.Cluster == w.set.own {
-		return ""
-	}
-	return w.State.Cluster + "/"
-}
-
-// IsOwn reports whether an endpoint is a pod of the world's cluster.
-func (w *World) IsOwn(e *labelcache.Endpoint) bool { return e.Key.Cluster == w.State.Cluster }
 
 // Holders lists the clusters whose policies may select a party: that of its pod, those of the pods with its address, or the
 // world's own.

@@ -9,6 +9,7 @@ import (
 	"sigs.k8s.io/network-policy-api/apis/v1alpha2"
 
 	"github.com/netloom/netloom/labelcache"
+	"github.com/netloom/netloom/pkg/answers/name"
 	ovnkubernetes "github.com/netloom/netloom/pkg/apis/ovnkubernetes/v1"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
@@ -84,4 +85,32 @@ func (o *Objects) Add(added any) bool {
 		return false
 	}
 	return true
+}
+
+// Workload is an object that creates pods.
+type Workload struct {
+	Kind            name.Kind
+	Namespace, Name string
+	Pods            []string // their names
+	StandIn         bool     // the pods stand for those that a cluster would create
+	HostNetwork     bool
+}
+
+// String formats w as in the names of ends, such as deploy/shop/web.
+func (w *Workload) String() string { return string(w.Kind) + "/" + w.Namespace + "/" + w.Name }
+
+// Reading is what the objects of a state were read from, and what was left out. The zero value is a reading of nothing.
+type Reading struct {
+	Files   int            `json:"files"`             // with a list from a cluster or the standard input as one
+	Objects map[string]int `json:"objects"`           // that were read, by kind, without those that stand for others
+	Ignored map[string]int `json:"ignored,omitempty"` // by kind, of kinds that netloom does not read
+	// Unjudged are the kinds among Ignored that change which connections are allowed.
+	Unjudged []string `json:"unjudged,omitempty"`
+	// StandIns counts the made-up pods that stand for workloads, and VIPs the made-up addresses of Services.
+	StandIns int      `json:"standIns,omitempty"`
+	VIPs     int      `json:"vips,omitempty"`
+	Empty    []string `json:"empty,omitempty"` // what was read and declares nothing
+	Hints    []string `json:"hints,omitempty"` // what to read instead, such as a rendered chart
+	// Live means that a cluster was read: a pod without an address has none yet.
+	Live bool `json:"live,omitempty"`
 }

@@ -11,18 +11,6 @@ import (
 	"github.com/netloom/netloom/pkg/answers/name"
 )
 
-// Workload is an object that creates pods.
-type Workload struct {
-	Kind            name.Kind
-	Namespace, Name string
-	Pods            []string // their names
-	StandIn         bool     // the pods stand for those that a cluster would create
-	HostNetwork     bool
-}
-
-// String formats w as in the names of ends, such as deploy/shop/web.
-func (w *Workload) String() string { return string(w.Kind) + "/" + w.Namespace + "/" + w.Name }
-
 // madeUpText stands in answers for addresses that are made up.
 const madeUpText = "(made up)"
 

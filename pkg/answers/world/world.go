@@ -4,13 +4,11 @@ import (
 	"cmp"
 	"net/netip"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 
 	"github.com/netloom/netloom/labelcache"
-	"github.com/netloom/netloom/pkg/answers/name"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
 )
@@ -31,13 +29,6 @@ type World struct {
 	nodeOf     map[netip.Addr]string
 	cluster    map[string]map[string]bool         // by kind: the names of cluster-wide policies
 	subjects   [2]map[object.Key][]*intent.Policy // by direction: the policies that select an endpoint
-}
-
-// New indexes a state.
-func New(state State) *World {
-	w := index(state)
-	w.join()
-	return w
 }
 
 // index indexes a state without the other clusters.
@@ -215,46 +206,6 @@ func (w *World) Key(namespace, pod string) object.Key {
 	return object.Key{Cluster: w.State.Cluster, Namespace: namespace, Name: pod}
 }
 
-// Names lists the names of a kind of object, sorted: pods, policies and services as namespace/name, nodes and cluster-wide policies
-// by name. An unknown kind has no names.
-func (w *World) Names(kind name.Kind) []string {
-	switch kind {
-	case name.Pod:
-		return w.podNames()
-	case name.NetworkPolicy:
-		return sortedKeys(w.policies)
-	case name.Service:
-		names := map[string]bool{}
-		for full := range w.services {
-			names[full] = true
-		}
-		for full := range w.balancers {
-			names[full] = true
-		}
-		return sortedKeys(names)
-	case name.Node:
-		return sortedKeys(w.nodes)
-	case name.ClusterNetworkPolicy, name.AdminNetworkPolicy, name.BaselineAdminNetworkPolicy:
-		return sortedKeys(w.cluster[kind.Object()])
-	default:
-		return w.sdwanOf(kind)
-	}
-}
-
-// podNames lists the pods of the cluster: its objects, and its endpoints, which are all that is known of some clusters.
-func (w *World) podNames() []string {
-	names := map[string]bool{}
-	for full := range w.pods {
-		names[full] = true
-	}
-	for _, e := range w.endpoints {
-		if w.IsOwn(e) {
-			names[e.Key.Namespace+"/"+e.Key.Name] = true
-		}
-	}
-	return sortedKeys(names)
-}
-
 // nodeAddrs are the addresses of a node in the network.
 func nodeAddrs(n *corev1.Node) []netip.Addr {
 	var addrs []netip.Addr
@@ -269,15 +220,6 @@ func nodeAddrs(n *corev1.Node) []netip.Addr {
 	return addrs
 }
 
-func sortedKeys[T any](m map[string]T) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.SortFunc(keys, strings.Compare)
-	return keys
-}
-
 // FamilyOf is the name of an address's family: ipv4 or ipv6.
 func FamilyOf(a netip.Addr) string {
 	if a.Is4() {
@@ -285,3 +227,37 @@ func FamilyOf(a netip.Addr) string {
 	}
 	return "ipv6"
 }
+
+// clusterSet is the worlds of the clusters of a set, by name. In answers, pods of the own cluster have names without a cluster.
+type clusterSet struct {
+	own     string
+	members map[string]*World
+}
+
+// Several reports whether there is another cluster.
+func (w *World) Several() bool { return len(w.set.members) > 1 }
+
+// Home is the world of the own cluster.
+func (w *World) Home() *World { return w.set.members[w.set.own] }
+
+// NameOf names a pod: [cluster/]namespace/name.
+func (w *World) NameOf(k object.Key) string { return NameIn(w.set.own, k) }
+
+// NameIn names a pod as answers about a cluster do: only pods of other clusters have the name of theirs.
+func NameIn(own string, k object.Key) string {
+	if k.Cluster == own {
+		k.Cluster = ""
+	}
+	return k.String()
+}
+
+// Prefix is what names of objects of the world's cluster begin with in answers.
+func (w *World) Prefix() string {
+	if w.State.Cluster == w.set.own {
+		return ""
+	}
+	return w.State.Cluster + "/"
+}
+
+// IsOwn reports whether an endpoint is a pod of the world's cluster.
+func (w *World) IsOwn(e *labelcache.Endpoint) bool { return e.Key.Cluster == w.State.Cluster }
