@@ -74,11 +74,16 @@ func (w *World) workload(n *name.Name) ([]End, error) {
 		}
 		return nil, fmt.Errorf("%s: %w%s", n.Text, name.ErrNotFound, w.workloadHint(n.Kind, namespace, n.Name))
 	}
+	return nil, ambiguous(n.Text, "a namespace", found)
+}
+
+// ambiguous is the error about a text that names several workloads because it lacks something.
+func ambiguous(text, lacks string, found []*Workload) error {
 	names := make([]string, len(found))
 	for i, load := range found {
 		names[i] = load.String()
 	}
-	return nil, fmt.Errorf("%s: expected a namespace: there are %s", n.Text, name.And(names))
+	return fmt.Errorf("%s: expected %s: there are %s", text, lacks, name.And(names))
 }
 
 // workloadNamed finds the pods of the workload namespace/name, of whichever kind.
@@ -95,11 +100,7 @@ func (w *World) workloadNamed(namespace, short string) ([]End, error) {
 	case 1:
 		return w.endsOf(found[0])
 	}
-	names := make([]string, len(found))
-	for i, load := range found {
-		names[i] = load.String()
-	}
-	return nil, fmt.Errorf("%s/%s: expected a kind: there are %s", namespace, short, name.And(names))
+	return nil, ambiguous(namespace+"/"+short, "a kind", found)
 }
 
 // workloadHint proposes other workloads for one that was not found: similar names of its kind, and its name with another kind.
