@@ -59,9 +59,9 @@ func rankOf(k kind) int {
 		return 0
 	case loadBalancerIP:
 		return 1
-	default:
-		return 2
+	case externalIP:
 	}
+	return 2
 }
 
 // frontends finds the Service of each frontend. If several Services have the same one, the one with the lowest rank wins, then the first.

@@ -40,6 +40,7 @@ spec:
 	return StateOf(t, append(objects, Cluster(t)...))
 }
 
+// Cluster is cluster-wide policies of both tiers about the pods of Guarded.
 func Cluster(t testing.TB) []runtime.Object {
 	t.Helper()
 	admin, baseline := &v1alpha2.ClusterNetworkPolicy{}, &v1alpha2.ClusterNetworkPolicy{}

@@ -6,6 +6,7 @@ import (
 	"github.com/netloom/netloom/pkg/intent"
 )
 
+// Branch is the scope of the CNFs.
 var Branch = intent.Scope{Namespace: "branch", Purpose: "edge"}
 
 // CNFs is a snapshot with CNFs and device intents.

@@ -39,6 +39,7 @@ metadata: {name: twin-b, namespace: shop}
 status: {podIP: 10.0.0.7}
 `
 
+// DenyAll isolates one of the pods that share an address.
 const DenyAll = `
 ---
 apiVersion: networking.k8s.io/v1

@@ -37,14 +37,14 @@ func Of(w *world.World, text, namespace string) (Object, error) {
 }
 
 func of(w *world.World, n *name.Name) (out Object, err error) {
-	switch n.Kind {
-	case name.NetworkPolicy:
+	switch { // by the kind; those that name a pod name it already
+	case n.Kind == name.NetworkPolicy:
 		out.Policy = explainPolicy(w, object.Ref{Kind: object.KindNetworkPolicy, Namespace: n.Namespace, Name: n.Name})
-	case name.Pod:
+	case n.Kind == name.Pod:
 		out.Pod = explainPod(w, n.Full())
-	case name.Service:
+	case n.Kind == name.Service:
 		out.Service, err = explainService(w, n)
-	case name.ClusterNetworkPolicy, name.AdminNetworkPolicy, name.BaselineAdminNetworkPolicy:
+	case n.Kind.Object() != "":
 		out.Cluster = explainPolicy(w, object.Ref{Kind: n.Kind.Object(), Name: n.Name})
 	default:
 		out.SDWAN = sdwan(w, w.SDWAN(n))

@@ -87,16 +87,13 @@ func ClusterPolicyKinds() []Kind {
 	return []Kind{ClusterNetworkPolicy, AdminNetworkPolicy, BaselineAdminNetworkPolicy}
 }
 
+// clusterWide are the kinds of cluster-wide policies as in manifests.
+var clusterWide = map[Kind]string{
+	ClusterNetworkPolicy: object.KindClusterNetworkPolicy, AdminNetworkPolicy: object.KindAdminNetworkPolicy,
+	BaselineAdminNetworkPolicy: object.KindBaselineAdminNetworkPolicy,
+}
+
 // Object returns the kind of a cluster-wide policy as in manifests; "" for every other kind.
 func (k Kind) Object() string {
-	switch k {
-	case ClusterNetworkPolicy:
-		return object.KindClusterNetworkPolicy
-	case AdminNetworkPolicy:
-		return object.KindAdminNetworkPolicy
-	case BaselineAdminNetworkPolicy:
-		return object.KindBaselineAdminNetworkPolicy
-	default:
-		return ""
-	}
+	return clusterWide[k]
 }

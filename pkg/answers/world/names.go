@@ -10,12 +10,12 @@ import (
 // Names lists the names of a kind of object, sorted: pods, policies and services as namespace/name, nodes and cluster-wide policies
 // by name. An unknown kind has no names.
 func (w *World) Names(kind name.Kind) []string {
-	switch kind {
-	case name.Pod:
+	switch {
+	case kind == name.Pod:
 		return w.podNames()
-	case name.NetworkPolicy:
+	case kind == name.NetworkPolicy:
 		return sortedKeys(w.policies)
-	case name.Service:
+	case kind == name.Service:
 		names := map[string]bool{}
 		for full := range w.services {
 			names[full] = true
@@ -24,9 +24,9 @@ func (w *World) Names(kind name.Kind) []string {
 			names[full] = true
 		}
 		return sortedKeys(names)
-	case name.Node:
+	case kind == name.Node:
 		return sortedKeys(w.nodes)
-	case name.ClusterNetworkPolicy, name.AdminNetworkPolicy, name.BaselineAdminNetworkPolicy:
+	case kind.Object() != "":
 		return sortedKeys(w.cluster[kind.Object()])
 	default:
 		return w.sdwanOf(kind)

@@ -129,7 +129,7 @@ func (h *Handler) service(r *http.Request, b *board) (any, error) {
 	out.MoreFrontends = more
 	for i := range shown {
 		f := Frontend{Frontend: shown[i]}
-		f.Backends, f.MoreBackends = cut(f.Frontend.Frontend.Backends, maxBackends)
+		f.Backends, f.MoreBackends = cut(f.Frontend.Backends, maxBackends)
 		f.PerNode, _ = cut(f.PerNode, maxBackends)
 		out.Frontends = append(out.Frontends, f)
 	}
