@@ -136,7 +136,8 @@ func (c *coverage) outdated(want *intent.Snapshot, change *intent.Change) bool {
 	return (want.Tiered() || len(c.governing) > always) && len(change.Policies) > 0 && !maps.Equal(governing(want), c.governing)
 }
 
-// take records which endpoints joined and left a governing set. An endpoint that got an address is in both lists, as it was and as it is.
+// take records which endpoints joined and left a governing set. An endpoint that got an address is in both lists: without it in one,
+// with it in the other.
 func (c *coverage) take(touched map[object.Key]int, delta *intent.SetDelta) {
 	if !c.governing[delta.ID] {
 		return

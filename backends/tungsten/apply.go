@@ -12,8 +12,8 @@ import (
 
 var (
 	errForeign = errors.New("not a plan of this backend")
-	errNoTagID = errors.New("the controller has no tag ID left; what needs the tag is denied from the next plan on")
-	errNoBase  = errors.New("the controller has no tag ID left, and without this tag it enforces nothing")
+	errNoTagID = errors.New("the controller has no tag IDs left; rules that need the tag deny")
+	errNoBase  = errors.New("the controller has no tag IDs left, and it enforces nothing without this tag")
 )
 
 // Apply implements backends.Backend: one request for each op. When tag IDs run out, it plans again what needs one, and goes on with that;

@@ -15,7 +15,7 @@ import (
 // again, and so does a plan after one that deleted a tag of the type.
 
 const (
-	noTag         = "the controller has no tag ID left"
+	noTag         = "the controller has no tag IDs left"
 	isolatedTitle = "endpoints that NetworkPolicies isolate for "
 )
 

@@ -76,7 +76,7 @@ func deniedBy(t *testing.T, target *tungstentest.Target, s *backendtest.State, w
 	denied := map[string]bool{}
 	require.NotEmpty(t, p.Skips)
 	for _, skip := range p.Skips {
-		require.Contains(t, skip.Reason, "no tag ID left")
+		require.Contains(t, skip.Reason, "no tag IDs left")
 		denied[skip.Intent] = true
 	}
 	for _, f := range backendtest.Probes(s) {

@@ -63,7 +63,7 @@ func (p phase) opens() bool {
 	return p == addAllow || p == removeDeny || p == removeCover || p == replaceOrder || p >= joinMember && p < removeUnused
 }
 
-// balancing is the order in which load balancers change: what becomes of a VIP that has other ports is without backends for a moment.
+// balancing is the order in which load balancers change: a VIP whose ports change has no backends for a moment.
 func balancing() []phase {
 	return []phase{
 		joinMember, deleteMember, deletePool, deleteListener, deleteBalancer, deleteAddress, deleteVIP,

@@ -121,7 +121,7 @@ func (c *comparison) holders() map[string]ends {
 	for _, in := range []map[string]*tungsten.Object{c.have, c.want} {
 		for id, o := range in {
 			if o.Kind == tungsten.KindTag && c.held[id] == nil {
-				c.held[id] = ends{} // nobody's
+				c.held[id] = ends{} // no interface has it
 			}
 		}
 	}

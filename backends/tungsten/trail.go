@@ -69,7 +69,7 @@ func (b *Backend) Trails(ctx context.Context, what string) ([]backends.Trail, er
 		})
 	}
 	if len(out) == 0 {
-		return nil, fmt.Errorf("%w: nothing is called %q, and no UUID begins like that", backends.ErrNoRow, what)
+		return nil, fmt.Errorf("%w: no object has the name %q, and no UUID begins with it", backends.ErrNoRow, what)
 	}
 	return out, nil
 }

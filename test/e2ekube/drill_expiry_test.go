@@ -5,7 +5,6 @@ package e2ekube_test
 import (
 	"fmt"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -27,10 +26,12 @@ func TestDrillExpiry(t *testing.T) {
 	if *drillsFlag {
 		rounds = 4
 	}
+	touched := 0
 	await.True(t, func() bool {
 		d.netloom.Running()
 		d.witness.check()
-		d.touch()
+		touched++
+		d.touch(touched)
 		return e.Ended("networkpolicies") >= rounds && e.Ended("pods") >= rounds && e.Ended("namespaces") >= rounds
 	}, "watches end")
 	d.denied(isolating(0, "free"), toPod(0, freePod))
@@ -43,10 +44,10 @@ func TestDrillExpiry(t *testing.T) {
 	reportDrill(t, d.netloom.PID(), fmt.Sprintf("every watch ends with 410; %d times that of pods", lists), "nothing; a change waits for the next list, at most 30 s", "–", "`/readyz` degraded if a kind cannot be confirmed for three intervals")
 }
 
-// touch changes a pod, a namespace and a policy so that every watch has an event.
-func (d *drill) touch() {
+// touch changes a pod, a namespace and a policy so that every watch has an event; no two calls have the same number.
+func (d *drill) touch(number int) {
 	d.t.Helper()
-	patch, ctx, opts := fmt.Appendf(nil, `{"metadata":{"annotations":{"example.com/touched":"%d"}}}`, time.Now().UnixNano()), d.t.Context(), metav1.PatchOptions{}
+	patch, ctx, opts := fmt.Appendf(nil, `{"metadata":{"annotations":{"example.com/touched":"%d"}}}`, number), d.t.Context(), metav1.PatchOptions{}
 	_, err := d.load.client.CoreV1().Pods(teamName(7)).Patch(ctx, teamPod(0), types.MergePatchType, patch, opts)
 	require.NoError(d.t, err)
 	_, err = d.load.client.CoreV1().Namespaces().Patch(ctx, teamName(7), types.MergePatchType, patch, opts)

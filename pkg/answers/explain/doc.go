@@ -1,3 +1,3 @@
-// Package explain answers what is known about one object: what a policy was translated to and whom it concerns, what a pod can reach and
-// why, where a Service sends connections, what an SD-WAN object configures.
+// Package explain describes one object: the rules of a policy and the pods that it selects, what a pod can reach and by which rules, where a
+// Service sends connections, and what an SD-WAN object configures.
 package explain

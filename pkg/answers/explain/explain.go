@@ -37,7 +37,7 @@ func Of(w *world.World, text, namespace string) (Object, error) {
 }
 
 func of(w *world.World, n *name.Name) (out Object, err error) {
-	switch { // by the kind; those that name a pod name it already
+	switch { // a workload was replaced by its first pod
 	case n.Kind == name.NetworkPolicy:
 		out.Policy = explainPolicy(w, object.Ref{Kind: object.KindNetworkPolicy, Namespace: n.Namespace, Name: n.Name})
 	case n.Kind == name.Pod:

@@ -7,7 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sirupsen/logrus"
+	"github.com/netloom/netloom/pkg/answers/answerstest"
+
 	"github.com/stretchr/testify/require"
 
 	"github.com/netloom/netloom/backends/ovn"
@@ -15,8 +16,6 @@ import (
 	"github.com/netloom/netloom/pkg/answers/world"
 	"github.com/netloom/netloom/pkg/inputs/acllog"
 	"github.com/netloom/netloom/pkg/inputs/acllog/acllogtest"
-	"github.com/netloom/netloom/pkg/inputs/manifest"
-	"github.com/netloom/netloom/translator"
 )
 
 const shop = `
@@ -43,17 +42,7 @@ var noon = time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 // guide returns the guide of the shop.
 func guide(t testing.TB) *flows.Guide {
 	t.Helper()
-	source := manifest.Load("test.yaml", []byte(shop), manifest.Options{}, logrus.New())
-	require.Empty(t, source.Problems())
-	tr := translator.New(translator.Options{})
-	var state world.State
-	for _, ref := range source.Refs() {
-		o, ok := source.Get(ref)
-		require.True(t, ok)
-		require.NoError(t, tr.Put(o))
-		state.Objects.Add(o)
-	}
-	state.Snapshot, state.View = tr.Snapshot(), tr.View()
+	state := answerstest.StateOf(t, answerstest.ObjectsOf(t, shop))
 	return flows.NewGuide(world.New(state), ovn.LogNames(state.Snapshot))
 }
 

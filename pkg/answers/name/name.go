@@ -12,7 +12,7 @@ const AllNamespaces = "*"
 
 // Name is what a text names. Whether it exists is not known.
 type Name struct {
-	Text    string // as it was written
+	Text    string // as typed
 	Cluster string // "" if it names none
 	Kind    Kind   // "" if it has no word for one: a pod or a workload
 	// Namespace is "" if the kind has none, or if it names none and there is no default.

@@ -10,12 +10,10 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/sirupsen/logrus"
 	"github.com/stretchr/testify/require"
 
 	"github.com/netloom/netloom/pkg/answers/suggest"
 	"github.com/netloom/netloom/pkg/answers/world"
-	"github.com/netloom/netloom/pkg/inputs/manifest"
 	"github.com/netloom/netloom/test/oracle"
 	"github.com/netloom/netloom/translator"
 )
@@ -39,20 +37,6 @@ func stateOf(t *testing.T, objects []runtime.Object) (world.State, suggest.Apply
 	state, err := translate(nil)
 	require.NoError(t, err)
 	return state, translate
-}
-
-// objectsOf reads manifests.
-func objectsOf(t *testing.T, manifests string) []runtime.Object {
-	t.Helper()
-	source := manifest.Load("test.yaml", []byte(manifests), manifest.Options{}, logrus.New())
-	require.Empty(t, source.Problems())
-	var objects []runtime.Object
-	for _, ref := range source.Refs() {
-		o, ok := source.Get(ref)
-		require.True(t, ok)
-		objects = append(objects, o)
-	}
-	return objects
 }
 
 func protocolOf(text string) corev1.Protocol { return corev1.Protocol(text) }

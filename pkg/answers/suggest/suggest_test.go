@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/netloom/netloom/pkg/answers/answerstest"
+
 	"github.com/stretchr/testify/require"
 	"sigs.k8s.io/yaml"
 
@@ -63,7 +65,7 @@ spec: {podSelector: {}, policyTypes: [Ingress, Egress]}
 
 func suggested(t *testing.T, questions ...string) *suggest.Suggestion {
 	t.Helper()
-	state, apply := stateOf(t, objectsOf(t, shop))
+	state, apply := stateOf(t, answerstest.ObjectsOf(t, shop))
 	inv := world.New(state)
 	var wanted []question.Connection
 	for _, text := range questions {
