@@ -133,14 +133,14 @@ func TestWritesSurviveGoAway(t *testing.T) {
 			for range 20 { // together more than the memory for the copies of a connection
 				text := strings.Repeat("x", 60_000)
 				got, path := send(method, body(text))
-				require.Equal(t, http.StatusOK, got.code, "%s with a body %s", method, name)
+				require.Equal(t, http.StatusOK, got.code, "%s with a body %s: %s", method, name, got.body)
 				require.Equal(t, 2, server.asked[path])
 				require.Equal(t, text, server.processed[path])
 			}
 		}
 	}
 	got, path := send(http.MethodPost, strings.NewReader(strings.Repeat("x", 1<<20)))
-	require.Equal(t, http.StatusOK, got.code, "as much as there is memory for")
+	require.Equal(t, http.StatusOK, got.code, "as much as there is memory for: %s", got.body)
 	require.Equal(t, 2, server.asked[path])
 	for name, body := range map[string]io.Reader{
 		"a large body": strings.NewReader(strings.Repeat("x", 1<<20+1)), "a large body of an unknown length": unsized{strings.NewReader(strings.Repeat("x", 1<<17))},

@@ -205,6 +205,28 @@ func (p *tab) await(expression string) {
 	p.do(chromedp.Poll(expression, nil, chromedp.WithPollingTimeout(left(p.t))))
 }
 
+// click clicks on an element once it is where a pointer would reach it. Looking and clicking are one step, since the page may move the
+// element in between.
+func (p *tab) click(selector string) {
+	p.t.Helper()
+	p.await(fmt.Sprintf(`(() => {
+		const element = document.querySelector(%q);
+		if (element === null) return false;
+		element.scrollIntoView({block: 'center'});
+		const box = element.getBoundingClientRect();
+		const hit = document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2);
+		if (hit === null || (hit !== element && !element.contains(hit))) return false;
+		hit.click();
+		return true;
+	})()`, selector))
+}
+
+// awaitText waits until an element contains a text.
+func (p *tab) awaitText(selector, text string) {
+	p.t.Helper()
+	p.await(fmt.Sprintf(`document.querySelector(%q)?.innerText.includes(%q)`, selector, text))
+}
+
 // press sends keys, one after the other.
 func (p *tab) press(keys ...string) {
 	p.t.Helper()

@@ -35,6 +35,7 @@ type servers struct {
 	unready  map[string]int   // status of health checks
 	hangs    map[string]bool
 	refuses  map[string]int    // how many requests are read and not processed
+	forgets  map[string]int    // how many health checks are not processed
 	stops    map[string]string // what a request is answered with while the server is shutting down
 	got      map[string]int    // requests that arrived, processed or not
 	requests map[string]int    // that were processed
@@ -49,7 +50,7 @@ type servers struct {
 func newServers() *servers {
 	return &servers{
 		fault: map[string]error{}, broken: map[string]error{}, unready: map[string]int{}, hangs: map[string]bool{}, requests: map[string]int{},
-		refuses: map[string]int{}, stops: map[string]string{}, got: map[string]int{},
+		refuses: map[string]int{}, forgets: map[string]int{}, stops: map[string]string{}, got: map[string]int{},
 		bodies: map[string]string{}, tokens: map[string]string{},
 	}
 }
@@ -104,6 +105,9 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	response := &http.Response{StatusCode: http.StatusOK, Body: http.NoBody, Request: r}
 	switch r.URL.Path {
 	case "/readyz", "/healthz":
+		if t.forget() {
+			return nil, &realtransport.NotProcessedError{Err: errGoAway, Connected: true}
+		}
 		t.change(func() { t.checks++ })
 		if unready != 0 && (unready != http.StatusNotFound || r.URL.Path == "/readyz") {
 			response.StatusCode = unready
@@ -130,6 +134,14 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		return response, err
 	}
 	return response, nil
+}
+
+// forget reports whether a health check is not processed.
+func (t *transport) forget() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.forgets[t.host]--
+	return t.forgets[t.host] >= 0
 }
 
 // turnAway refuses a request, or answers that the server is shutting down.
@@ -348,6 +360,24 @@ func TestHealthHasHysteresis(t *testing.T) {
 		s.change(func() { s.unready["a"] = 0 })
 		time.Sleep(time.Minute)
 		require.True(t, readyOf(c)["a"], "two failed checks between passed ones are not enough")
+	})
+}
+
+// TestChecksThatWereNotProcessedAreAskedAgain has a server that ends the connections of its checks with GOAWAY, as one does that balances
+// its clients.
+func TestChecksThatWereNotProcessedAreAskedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServers()
+		c := start(t, s, object("a"))
+		for range 10 {
+			s.change(func() { s.forgets["a"] = 9 })
+			time.Sleep(6 * time.Second)
+			require.True(t, readyOf(c)["a"])
+			require.Empty(t, c.Endpoints()[0].Message)
+		}
+		s.change(func() { s.forgets["a"] = 1000 })
+		time.Sleep(time.Minute)
+		require.False(t, readyOf(c)["a"], "one that never answers is not ready")
 	})
 }
 

@@ -3,10 +3,12 @@ package upstream
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 
+	"github.com/netloom/netloom/pkg/gateway/transport"
 	"github.com/netloom/netloom/pkg/version"
 )
 
@@ -43,12 +45,12 @@ func newEndpoint(name string, certs *certificates, before *endpoint, opts Option
 	if err != nil {
 		return nil, err
 	}
-	transport, err := opts.NewTransport(at, certs.client)
+	via, err := opts.NewTransport(at, certs.client)
 	if err != nil {
 		return nil, fmt.Errorf("connect to %s: %w", name, err)
 	}
 	e := &endpoint{
-		name: name, url: at, connects: certs.connects, token: certs.client.BearerToken, transport: transport, streams: newStreams(),
+		name: name, url: at, connects: certs.connects, token: certs.client.BearerToken, transport: via, streams: newStreams(),
 		health: newHealth(opts.Probe, opts.Log.WithField("endpoint", name)), stop: func() {},
 	}
 	if before != nil {
@@ -76,9 +78,18 @@ func (e *endpoint) roundTrip(r *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// check asks the API server whether it is ready.
+// check asks the API server whether it is ready. A question that it did not process, because it ended the connection, says nothing about
+// it and is asked again.
 func (e *endpoint) check(ctx context.Context) error {
-	return CheckReady(ctx, roundTripper(e.roundTrip), e.url)
+	var err error
+	for range attempts {
+		err = CheckReady(ctx, roundTripper(e.roundTrip), e.url)
+		var not *transport.NotProcessedError
+		if !errors.As(err, &not) || !not.Connected {
+			break
+		}
+	}
+	return err
 }
 
 // roundTripper is a function that is an http.RoundTripper.

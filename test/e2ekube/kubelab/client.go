@@ -95,15 +95,15 @@ func (l *Lab) Apply(manifests string) {
 	l.ApplyObjects(Parse(l.tb, manifests))
 }
 
-// ApplyObjects applies objects in the given order. It retries a pod whose service account does not exist yet, as a
-// controller would.
+// ApplyObjects applies objects in the given order. It waits for the service account of a pod, as a controller would, and until the
+// server's discovery knows a kind that was defined just now.
 func (l *Lab) ApplyObjects(objects []*unstructured.Unstructured) {
 	l.tb.Helper()
 	for _, o := range objects {
 		var err error
 		await.True(l.tb, func() bool {
 			_, err = l.TryApply(o, false)
-			return err == nil || !apierrors.IsForbidden(err)
+			return err == nil || (!apierrors.IsForbidden(err) && !meta.IsNoMatchError(err))
 		}, "%s", "the server takes "+o.GetKind()+" "+o.GetName())
 		if err != nil {
 			l.tb.Fatal(err)
