@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"path/filepath"
 	"testing"
 
@@ -46,6 +47,10 @@ func TestExitCodes(t *testing.T) {
 	good, denied := path("good.yaml", servedPods), path("denied.yaml", servedPods+"---"+denyDatabase)
 	policy, broken := path("policy.yaml", denyDatabase), path("broken.yaml", servedPods+"---\na: [b\n")
 	pending := path("pending.yaml", servedPods+"---\napiVersion: v1\nkind: Pod\nmetadata: {name: new, namespace: shop}\nstatus: {phase: Pending}\n")
+	odd := path("odd.yaml", servedPods+"---\napiVersion: v1\nkind: Pod\nmetadata: {name: odd, namespace: shop}\nstatus: {phase: Running}\n")
+	const fault = "apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {name: x, namespace: %s}\n" +
+		"spec: {podSelector: {}, ingress: [{ports: [{port: 99999}]}]}\n"
+	faulty, elsewhere := path("faulty.yaml", fmt.Sprintf(fault, "shop")), path("elsewhere.yaml", servedPods+"---\n"+fmt.Sprintf(fault, "other"))
 	cilium := path("cilium.yaml", servedPods+"---\napiVersion: cilium.io/v2\nkind: CiliumNetworkPolicy\nmetadata: {name: x}\n")
 	firewall := path("firewall.yaml", servedPods+"---\napiVersion: k8s.ovn.org/v1\nkind: EgressFirewall\nmetadata: {name: default, namespace: shop}\n"+
 		"spec: {egress: [{type: Allow, to: {cidrSelector: 203.0.113.0/24}}, {type: Deny, to: {cidrSelector: 0.0.0.0/0}}]}\n")
@@ -82,7 +87,11 @@ func TestExitCodes(t *testing.T) {
 		{"probe what is denied", []string{"probe", "-f", denied, connection}, exitDiffers},
 		{"probe beside a torn file", []string{"probe", "-f", broken, connection}, exitCannotTell},
 		{"probe what is denied beside a torn file", []string{"probe", "-f", denied, "-f", broken, connection}, exitCannotTell},
-		{"probe beside a pod without an address", []string{"probe", "-f", pending, connection}, exitCannotTell},
+		{"probe beside a pod without an address", []string{"probe", "-f", odd, connection}, exitDone},
+		{"probe beside a pending pod", []string{"probe", "-f", pending, connection, "--expect", "allow"}, exitDone},
+		{"probe a pending pod", []string{"probe", "-f", pending, "shop/new->shop/db-0:5432"}, exitDone},
+		{"probe beside a faulty policy of another namespace", []string{"probe", "-f", elsewhere, connection}, exitDone},
+		{"probe with a faulty policy of the namespace", []string{"probe", "-f", elsewhere, "-f", faulty, connection}, exitCannotTell},
 		{"probe beside a policy of another kind", []string{"probe", "-f", cilium, connection}, exitCannotTell},
 		{"probe a pod that does not exist", []string{"probe", "-f", good, "shop/web-0->shop/none:80"}, exitFailed},
 
@@ -93,6 +102,9 @@ func TestExitCodes(t *testing.T) {
 
 		{"test what is met", []string{"test", "-f", good, expected}, exitDone},
 		{"test what is not met", []string{"test", "-f", denied, expected}, exitDiffers},
+		{"test beside a pod without an address", []string{"test", "-f", odd, expected}, exitDone},
+		{"test beside a faulty policy of another namespace", []string{"test", "-f", elsewhere, expected}, exitDone},
+		{"test with a faulty policy of the namespace", []string{"test", "-f", good, "-f", faulty, expected}, exitCannotTell},
 		{"test beside a torn file", []string{"test", "-f", broken, expected}, exitCannotTell},
 		{"test what cannot be evaluated", []string{"test", "-f", policy, expected}, exitCannotTell},
 
@@ -102,7 +114,8 @@ func TestExitCodes(t *testing.T) {
 		{"impact of a torn file", []string{"impact", "-f", good, "--with", broken}, exitCannotTell},
 		{"impact of a comment", []string{"impact", "-f", good, "--with", comment}, exitCannotTell},
 		{"impact of an empty directory", []string{"impact", "-f", good, "--with", empty}, exitCannotTell},
-		{"impact beside a pod without an address", []string{"impact", "-f", pending, "--with", pending}, exitCannotTell},
+		{"impact beside a pod without an address", []string{"impact", "-f", odd, "--with", odd}, exitCannotTell},
+		{"impact beside a pending pod", []string{"impact", "-f", pending, "--with", pending}, exitDone},
 		{"impact without a change", []string{"impact", "-f", good}, exitFailed},
 
 		{"impact that does not count", []string{"impact", "-f", good, "--with", policy, "--fail-on", "opened"}, exitDone},
@@ -118,7 +131,8 @@ func TestExitCodes(t *testing.T) {
 		{"audit", []string{"audit", "-f", denied}, exitDone},
 		{"audit a torn file", []string{"audit", "-f", broken}, exitCannotTell},
 		{"audit without pods", []string{"audit", "-f", policy}, exitCannotTell},
-		{"audit beside a pod without an address", []string{"audit", "-f", pending}, exitCannotTell},
+		{"audit beside a pod without an address", []string{"audit", "-f", odd}, exitCannotTell},
+		{"audit beside a pending pod", []string{"audit", "-f", pending}, exitDone},
 		{"audit since nothing", []string{"audit", "-f", good, "--since", filepath.Join(dir, "no.json")}, exitFailed},
 
 		{"plan between equal states", []string{"plan", "--from", good, "--to", good}, exitDone},

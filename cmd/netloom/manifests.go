@@ -187,7 +187,7 @@ func parseRef(name, namespace string) (object.Ref, error) {
 }
 
 // ask is load with all problems and what was left out printed on the error stream: it affects every answer. Once the answer is printed,
-// the command returns worst(…, certain(state)).
+// the command returns worst(…, certain(state)) or, if its answer is about some connections only, uncertain with their doubts.
 func (f *manifestsFlag) ask(cmd *cobra.Command) (*world.World, world.State, error) {
 	state, err := f.load(cmd)
 	if err != nil {
@@ -228,24 +228,35 @@ func printOther(cmd *cobra.Command, state *world.State) {
 
 // certain is the error for an answer about states that is not certain; nil if it is.
 func certain(states ...*world.State) error {
-	doubts := doubtsOf(states...)
+	return uncertain(doubtsOf(states...))
+}
+
+// uncertain is the error for an answer with doubts; nil if there are none.
+func uncertain(doubts []string) error {
 	if len(doubts) == 0 {
 		return nil
 	}
-	return cannotTell("%s", strings.Join(doubts, "; "))
+	return cannotTell("%s", strings.Join(once(doubts), "; "))
+}
+
+// once leaves out what is in a list already.
+func once(list []string) []string {
+	var out []string
+	for _, text := range list {
+		if !slices.Contains(out, text) {
+			out = append(out, text)
+		}
+	}
+	return out
 }
 
 // doubtsOf lists why an answer about states is not certain, each reason once.
 func doubtsOf(states ...*world.State) []string {
 	var doubts []string
 	for _, s := range states {
-		for _, d := range s.Doubts() {
-			if !slices.Contains(doubts, d) {
-				doubts = append(doubts, d)
-			}
-		}
+		doubts = append(doubts, s.Doubts()...)
 	}
-	return doubts
+	return once(doubts)
 }
 
 // sdwanNames lists the SD-WAN resources for shell completion.

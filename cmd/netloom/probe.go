@@ -77,12 +77,12 @@ and with 1 on an error. With --expect, exit with 0 if every verdict is the expec
 			return err
 		}
 		opts.rows = rows
-		inv, state, err := manifests.ask(cmd)
+		inv, _, err := manifests.ask(cmd)
 		if err != nil {
 			return err
 		}
 		opts.where.Namespace = manifests.scope()
-		return worst(runProbe(cmd, inv, questions, opts, output.form), certain(&state))
+		return runProbe(cmd, inv, questions, opts, output.form)
 	}
 	return cmd
 }
@@ -163,7 +163,9 @@ func runProbe(cmd *cobra.Command, inv *world.World, questions []question.Questio
 		want = probe.Verdict(o.expect)
 	}
 	others, unknown := 0, 0
+	var doubts []string
 	for i := range report.Answers {
+		doubts = append(doubts, report.Answers[i].Doubts...)
 		if v := report.Answers[i].Verdict; v == probe.VerdictUnknown {
 			unknown++
 		} else if v != want {
@@ -181,6 +183,9 @@ func runProbe(cmd *cobra.Command, inv *world.World, questions []question.Questio
 		err = printData(out, form, "Probe", report)
 	}
 	if err != nil {
+		return err
+	}
+	if err := uncertain(doubts); err != nil {
 		return err
 	}
 	switch {

@@ -41,23 +41,27 @@ Exit with 0 if all are met, with 2 if one is not, and with 3 if one cannot be ev
 		if err := errors.Join(err, output.check()); err != nil {
 			return err
 		}
-		inv, state, err := manifests.ask(cmd)
+		inv, _, err := manifests.ask(cmd)
 		if err != nil {
 			return err
 		}
 		all := make([]checked, 0, len(files))
 		failed, unknown, count := 0, 0, 0
+		var doubts []string
 		done := progress(cmd, "judging")
 		for i, file := range files {
 			results := probe.Check(inv, file)
 			all = append(all, checked{args[i], results})
 			failed, unknown, count = failed+results.Failed, unknown+unevaluated(&results), count+len(results.Results)
+			for k := range results.Results {
+				doubts = append(doubts, results.Results[k].Doubts...)
+			}
 		}
 		done()
 		if err := printChecked(cmd.OutOrStdout(), output.form, all, quiet); err != nil {
 			return err
 		}
-		return worst(certain(&state), verdictOfTests(failed, unknown, count))
+		return worst(uncertain(doubts), verdictOfTests(failed, unknown, count))
 	}
 	return cmd
 }

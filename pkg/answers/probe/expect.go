@@ -3,6 +3,7 @@ package probe
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 
 	"github.com/netloom/netloom/pkg/answers/question"
 	"github.com/netloom/netloom/pkg/answers/world"
@@ -28,8 +29,19 @@ type Result struct {
 	Error   string  `json:"error,omitempty"` // why it cannot be evaluated; then it has failed
 	Answers int     `json:"answers"`         // pairs of ends that were evaluated
 	Wrong   int     `json:"wrong,omitempty"` // those with another verdict
+	// Doubts list why some of the verdicts are not certain: see world.DoubtsOn.
+	Doubts []string `json:"doubts,omitempty"`
 	// Failures are the first maxFailures answers that are wrong.
 	Failures []Answer `json:"failures,omitempty"`
+}
+
+// doubt adds what is not in Doubts yet.
+func (r *Result) doubt(why []string) {
+	for _, d := range why {
+		if !slices.Contains(r.Doubts, d) {
+			r.Doubts = append(r.Doubts, d)
+		}
+	}
 }
 
 // maxFailures is how many wrong answers of an expectation are explained.
@@ -71,6 +83,7 @@ func check(w *world.World, q question.Question, where question.Where, r *Result,
 			return err
 		}
 		r.Answers++
+		r.doubt(pairs[i].Doubts())
 		all.Connections += len(flows)
 		at := pairs[i].At
 		got := verdict(at, &flows[0], &all.Looked)

@@ -24,6 +24,8 @@ type Answer struct {
 	Verdict     Verdict `json:"verdict"`
 	// Notes list what policies see of an end, if that differs from its name.
 	Notes []string `json:"notes,omitempty"`
+	// Doubts list why the verdict is not certain: see world.DoubtsOn.
+	Doubts []string `json:"doubts,omitempty"`
 	Flows []Flow   `json:"flows"` // one for each two addresses of one family
 }
 
@@ -104,6 +106,7 @@ func answer(p *question.Pair, at question.Where, rows RowNamer) (Answer, error) 
 	if !w.Judges() && p.To.Kind == name.Address {
 		a.Notes = append(a.Notes, fmt.Sprintf("%s: Services of cluster %s were not read: this may be the address of one", p.To.Name, w.State.Cluster))
 	}
+	a.Doubts = p.Doubts()
 	for i := range flows {
 		a.Flows = append(a.Flows, judge(w, &flows[i], p, rows))
 	}

@@ -82,6 +82,9 @@ func (p *Pair) String() string {
 	return p.From.Name + " -> " + p.To.Name + " " + p.Port.String()
 }
 
+// Doubts lists why an answer about the pair is not certain: see world.DoubtsOn.
+func (p *Pair) Doubts() []string { return p.At.DoubtsOn(p.From, p.To) }
+
 // maxPairs is how many pairs a question with patterns may have.
 const maxPairs = 100_000
 

@@ -37,77 +37,38 @@ func countsText(of map[string]int) string {
 	return strings.Join(words, ", ")
 }
 
-// shownDoubts is how many names a doubt lists.
-const shownDoubts = 3
-
-// Doubts lists why no answer about the state is certain, one line each; none if every answer is. Without pods there is nothing to judge;
-// what cannot be read, or has no address, may allow or deny anything.
-func (s *State) Doubts() []string {
-	var out []string
-	if n := len(s.Problems); n > 0 {
-		out = append(out, counted(n, "problem"))
-	}
-	if r := s.Reading; r != nil {
-		for _, what := range r.Empty {
-			out = append(out, "no object was read from "+what)
-		}
-		if len(r.Unjudged) > 0 {
-			of := map[string]int{}
-			for _, k := range r.Unjudged {
-				of[k] = r.Ignored[k]
-			}
-			out = append(out, "ignored, although they decide on connections: "+countsText(of))
-		}
-	}
-	if s.Firewalls {
-		out = append(out, s.unknownDestinations()...)
-	} else if n := len(s.Objects.Firewalls); n > 0 {
-		out = append(out, "not evaluated here, although they decide on connections: "+counted(n, "EgressFirewall"))
-	}
-	if names := s.Unaddressed(); len(names) > 0 && s.Reading != nil && !s.Reading.Live {
-		shown := names[:min(len(names), shownDoubts)]
-		text := counted(len(names), "pod") + " without an address: " + strings.Join(shown, ", ")
-		if more := len(names) - len(shown); more > 0 {
-			text += fmt.Sprintf(", … (%d more)", more)
-		}
-		out = append(out, text)
-	}
-	if s.Unread != "" {
-		out = append(out, s.Unread)
-	}
-	for i := range s.Others {
-		for _, d := range s.Others[i].Doubts() {
-			out = append(out, "cluster "+s.Others[i].Cluster+": "+d)
-		}
-	}
-	return out
-}
-
-// unknownDestinations is a doubt about the EgressFirewalls that name destinations by DNS; none if none does.
-func (s *State) unknownDestinations() []string {
+// firewallDoubts are those about EgressFirewalls: where they are part of the answer, about those that name destinations by DNS.
+func (s *State) firewallDoubts(about func(concern) bool) []string {
 	var names []string
 	for _, f := range s.Objects.Firewalls {
-		if slices.ContainsFunc(f.Spec.Egress, func(r ovnkubernetes.EgressFirewallRule) bool { return r.To.DNSName != "" }) {
+		unknown := !s.Firewalls || slices.ContainsFunc(f.Spec.Egress, func(r ovnkubernetes.EgressFirewallRule) bool { return r.To.DNSName != "" })
+		if unknown && about(concern{namespace: f.Namespace}) {
 			names = append(names, f.Namespace+"/"+f.Name)
 		}
 	}
-	if len(names) == 0 {
+	switch {
+	case len(names) == 0:
 		return nil
+	case !s.Firewalls:
+		return []string{"not evaluated here, although they decide on connections: " + counted(len(names), "EgressFirewall")}
 	}
 	slices.Sort(names)
-	text := strings.Join(names[:min(len(names), shownDoubts)], ", ")
-	if more := len(names) - shownDoubts; more > 0 {
-		text += fmt.Sprintf(", … (%d more)", more)
-	}
-	return []string{"EgressFirewalls name destinations by DNS, whose addresses are not known: " + text}
+	return []string{"EgressFirewalls name destinations by DNS, whose addresses are not known: " + firstOf(names)}
 }
 
-// Unaddressed lists the pods that take part in no connection because they have no address yet.
+// Unaddressed lists the pods that take part in no connection because they have no address yet. Those that are being deleted will have
+// none.
 func (s *State) Unaddressed() []string {
+	ends := map[string]bool{}
+	for _, p := range s.Objects.Pods {
+		if p.DeletionTimestamp != nil {
+			ends[p.Namespace+"/"+p.Name] = true
+		}
+	}
 	var out []string
 	for e := range s.View.Endpoints() {
-		if e.Key.Cluster == s.Cluster && len(e.AllAddrs()) == 0 {
-			out = append(out, e.Key.Namespace+"/"+e.Key.Name)
+		if full := e.Key.Namespace + "/" + e.Key.Name; e.Key.Cluster == s.Cluster && len(e.AllAddrs()) == 0 && !ends[full] {
+			out = append(out, full)
 		}
 	}
 	slices.Sort(out)

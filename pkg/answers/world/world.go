@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"net/netip"
 	"slices"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -29,6 +30,7 @@ type World struct {
 	nodeOf     map[netip.Addr]string
 	cluster    map[string]map[string]bool         // by kind: the names of cluster-wide policies
 	subjects   [2]map[object.Key][]*intent.Policy // by direction: the policies that select an endpoint
+	doubting   func() *doubting
 }
 
 // index indexes a state without the other clusters.
@@ -68,6 +70,7 @@ func index(state State) *World {
 		w.balancers[full] = append(w.balancers[full], lb)
 	}
 	w.fileSubjects()
+	w.doubting = sync.OnceValue(func() *doubting { return newDoubting(w) })
 	return w
 }
 

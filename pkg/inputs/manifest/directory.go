@@ -286,7 +286,8 @@ func (d *Directory) Workloads() []*workload.Workload {
 	return out
 }
 
-// Bare reports whether a pod is declared without any status, as in handwritten manifests.
+// Bare reports whether a pod is declared without an address that it does not have yet: without a status, as in handwritten manifests,
+// or as pending.
 func (d *Directory) Bare(pod object.Ref) bool {
 	d.mu.RLock()
 	defer d.mu.RUnlock()

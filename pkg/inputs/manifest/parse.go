@@ -39,7 +39,7 @@ type manifest struct {
 	tail      [sha256.Size]byte // of the last document
 	foreign   map[string]int    // objects of kinds that sources do not deliver, by kind
 	workloads []*workload.Workload
-	bare      map[object.Ref]bool // pods whose status is not given
+	bare      map[object.Ref]bool // pods without an address that do not run yet
 	own       bool                // it has documents of netloom itself, such as expectations
 }
 
@@ -313,7 +313,8 @@ func (r *reading) resource(row *kind, raw, metadata json.RawMessage, path string
 			o.SetNamespace(ref.Namespace)
 		}
 		p, ok := o.(*corev1.Pod)
-		bare = ok && p.Status.Phase == "" && p.Status.PodIP == "" && len(p.Status.PodIPs) == 0
+		bare = ok && (p.Status.Phase == "" || p.Status.Phase == corev1.PodPending) && p.DeletionTimestamp == nil &&
+			p.Status.PodIP == "" && len(p.Status.PodIPs) == 0
 		row.complete(o)
 		wrong := row.validate(o)
 		if row.schema != nil {
