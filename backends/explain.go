@@ -70,6 +70,8 @@ type Explainer interface {
 	// DecidingRows lists the rows that carry out a decision on a flow in one direction: those of the rules that allow it or,
 	// if none does, those that drop it. By lists the rules that decided.
 	DecidingRows(want *intent.Snapshot, f *intent.Flow, d intent.Direction, by []intent.RuleRef) []DecidingRow
+	// Skips lists what no target of the kind can express, whatever else it has: see Plan.Skips.
+	Skips(want *intent.Snapshot) []Skip
 	// Estimate estimates what all policies cost a data plane.
 	Estimate(want *intent.Snapshot) Estimate
 }

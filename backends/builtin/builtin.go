@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net/netip"
 	"slices"
+	"sync"
 	"strings"
 	"time"
 
@@ -170,6 +171,9 @@ func Configured(s Settings) ([]*Target, error) {
 // Explained lists the backends whose rows can be explained offline.
 func Explained() []string { return []string{OVN, Tungsten} }
 
+// explainedSchema is that of OVN 23.03.
+var explainedSchema = sync.OnceValues(func() (ovsdb.Schema, error) { return ovsdb.ParseSchema(schema.NB2303()) })
+
 // NewExplainer explains offline which rows policies become, in a database of OVN 23.03, from which newer versions differ little, or on
 // a Tungsten Fabric controller. Rate is the lines per second of audit logs without a rate of their own.
 func NewExplainer(backend, owner string, rate uint32) (backends.Explainer, error) {
@@ -180,7 +184,7 @@ func NewExplainer(backend, owner string, rate uint32) (backends.Explainer, error
 	default:
 		return nil, fmt.Errorf("backend %q: expected one of %s", backend, strings.Join(Explained(), ", "))
 	}
-	nb, err := ovsdb.ParseSchema(schema.NB2303())
+	nb, err := explainedSchema()
 	if err != nil {
 		return nil, err
 	}

@@ -1,11 +1,14 @@
 package openwrt_test
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/netloom/netloom/backends"
+	device "github.com/netloom/netloom/backends/openwrt"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/openwrt"
 )
@@ -78,8 +81,19 @@ func TestWhatTheDeviceCannotSay(t *testing.T) {
 			p := r.reconcile(t)
 			require.Empty(t, p.Ops)
 			require.Contains(t, skipOf(p, odd), tc.want)
+			r.requireExplained(t, p)
 		})
 	}
+}
+
+// requireExplained checks that what a plan for an empty device skips is known without a device.
+func (r *rig) requireExplained(t *testing.T, p *backends.Plan) {
+	t.Helper()
+	skips := slices.Clone(p.Skips)
+	for i := range skips {
+		skips[i].Reason = strings.TrimSuffix(skips[i].Reason, "; the previous configuration stays") // there is none
+	}
+	require.Equal(t, skips, device.SkipsOf(r.snap, r.snap.CNF(cnfID), "a"))
 }
 
 // An interface that lost its zone for a misspelt network would be open.
@@ -111,6 +125,7 @@ func TestWhatNeedsWhatIsLeftOutIsLeftOut(t *testing.T) {
 	require.Len(t, p.Skips, 2)
 	require.Contains(t, skipOf(p, zone), `network "dmz": the CNF has lan, wan1, wan2`)
 	require.Regexp(t, `^needs firewall/zones n\w+, which is missing: it cannot be written now$`, skipOf(p, rule))
+	r.requireExplained(t, p)
 	g := cnf()
 	g.Networks["dmz"] = "net2"
 	r.change(func(b *intent.Builder) { b.PutCNF(g) })

@@ -125,12 +125,15 @@ func (r *renderer) add(e *intent.DeviceIntent) {
 	case errors.As(err, &keep) && w != nil:
 		r.out.keep[w.key] = true
 		r.placed[e.ID] = w.key
-		r.skip(e, err.Error()+"; the previous configuration stays")
+		r.skip(e, err.Error()+textStays)
 	default:
 		r.failed[e.ID] = err.Error()
 		r.skip(e, err.Error())
 	}
 }
+
+// textStays ends the reason why an intent is skipped of which something was written before.
+const textStays = "; the previous configuration stays"
 
 func (r *renderer) skip(e *intent.DeviceIntent, reason string) {
 	r.out.skips = append(r.out.skips, backends.Skip{Intent: string(e.ID), Reason: reason})
@@ -219,7 +222,7 @@ func (r *renderer) refer(w *wanted, k openwrt.Kind, to intent.DeviceRef) (string
 	}
 	if to.ID == "" {
 		if err := openwrt.CheckName(k, to.Name); err != nil {
-			return "", err
+			return "", fmt.Errorf("refers to %q, which no object declares: %w", to.Name, err)
 		}
 		return to.Name, nil
 	}

@@ -3,10 +3,12 @@ package openwrt
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/openwrt"
 )
 
 // Section is one object of a CNF's device that is made from a source object.
@@ -25,20 +27,8 @@ var errNotHere = errors.New("its content depends on a Secret, which is not read 
 // SectionsOf returns what the device intents of a source object become on the device of a CNF, by kind and name. It
 // queries nothing: Secrets are not read, and what is on the device is not known. The owner is the one of Options.
 func SectionsOf(s *intent.Snapshot, g *intent.CNF, owner string, of intent.Origin) []Section {
-	secrets := map[intent.SecretRef]secret{}
-	for e := range s.DeviceIntentsOf(g.Scope) {
-		if t, ok := e.Spec.(*intent.Tunnel); ok {
-			for _, v := range []intent.SecretValue{t.Key, t.Certificate, t.PrivateKey, t.CA} {
-				secrets[v.From] = secret{err: errNotHere}
-			}
-		}
-	}
-	guard := false
-	for p := range s.Policies() {
-		guard = guard || p.CNFs == g.Scope && p.CNFs != intent.Scope{}
-	}
 	names := newNamer(owner)
-	w := render(s, g, names, secrets, guard, nil)
+	w, _ := renderUnread(s, g, names)
 	var out []Section
 	for _, k := range sorted(w.objects) {
 		o := w.objects[k]
@@ -59,9 +49,45 @@ func SectionsOf(s *intent.Snapshot, g *intent.CNF, owner string, of intent.Origi
 	return out
 }
 
+// SkipsOf returns what the device of a CNF does not accept: what Plan reports for one without any configuration. Like SectionsOf, it
+// queries nothing.
+func SkipsOf(s *intent.Snapshot, g *intent.CNF, owner string) []backends.Skip {
+	names := newNamer(owner)
+	w, enforced := renderUnread(s, g, names)
+	c := &comparison{want: w, have: newInventory(), names: names}
+	c.diff(nil)
+	skips := slices.DeleteFunc(slices.Concat(w.skips, c.skips), func(skip backends.Skip) bool { return strings.Contains(skip.Reason, errNotHere.Error()) })
+	for i := range skips {
+		skips[i].Reason = strings.TrimSuffix(skips[i].Reason, textStays)
+	}
+	if hasZone := slices.ContainsFunc(sorted(w.objects), func(k key) bool { return k.kind == openwrt.Zones }); hasZone { // else it may have others'
+		skips = append(skips, renderPolicies(s, enforced, w, nil, names).skips...)
+	}
+	return inOrder(skips)
+}
+
+// renderUnread renders what a CNF should have without Secrets, and lists the policies that it enforces.
+func renderUnread(s *intent.Snapshot, g *intent.CNF, names namer) (*desired, []*intent.Policy) {
+	secrets := map[intent.SecretRef]secret{}
+	for e := range s.DeviceIntentsOf(g.Scope) {
+		if t, ok := e.Spec.(*intent.Tunnel); ok {
+			for _, v := range []intent.SecretValue{t.Key, t.Certificate, t.PrivateKey, t.CA} {
+				secrets[v.From] = secret{err: errNotHere}
+			}
+		}
+	}
+	var enforced []*intent.Policy
+	for p := range s.Policies() {
+		if p.CNFs == g.Scope && p.CNFs != (intent.Scope{}) {
+			enforced = append(enforced, p)
+		}
+	}
+	return render(s, g, names, secrets, len(enforced) > 0, nil), enforced
+}
+
 // skipped returns the section that an intent would become.
 func skipped(e *intent.DeviceIntent, names namer, reason string) Section {
-	section := Section{Reason: strings.TrimSuffix(reason, "; the previous configuration stays")}
+	section := Section{Reason: strings.TrimSuffix(reason, textStays)}
 	if k := rowOf(e.Spec); k != nil {
 		at := (&renderer{names: names}).keyOf(k.object, e)
 		section.Kind, section.Name = k.object.String(), at.name

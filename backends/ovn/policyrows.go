@@ -2,10 +2,12 @@ package ovn
 
 import (
 	"cmp"
+	"net/netip"
 	"slices"
 	"strings"
 
 	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/backends/ovn/internal/lb"
 	"github.com/netloom/netloom/backends/ovn/internal/nb"
 	"github.com/netloom/netloom/pkg/intent"
 )
@@ -42,6 +44,24 @@ func (e *Explainer) PolicyRows(want *intent.Snapshot, of intent.Origin) []backen
 	slices.SortFunc(out, func(a, b backends.PolicyRow) int {
 		return cmp.Or(cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Match, b.Match), cmp.Compare(a.Action, b.Action))
 	})
+	return out
+}
+
+// Skips implements backends.Explainer. Whether a load balancer has switches and routers depends on the database, and is not among them.
+func (e *Explainer) Skips(want *intent.Snapshot) []backends.Skip {
+	var out []backends.Skip
+	if !hasTiers(e.schema) {
+		lowering := intent.NewLowering(intent.MaxRaised)
+		want = lowering.Next(want)
+		out = overflows(lowering)
+	}
+	hairpins := [2]netip.Addr{netip.IPv4Unspecified(), netip.IPv6Unspecified()} // which ones makes no difference
+	r := &renderer{names: e.names, want: want, schema: e.schema, hairpins: hairpins}
+	_ = r.groups(want.Policies(), intent.IsolatedIngress, intent.IsolatedEgress) // it notes what it cannot express
+	out = append(out, r.skips...)
+	for b := range want.LoadBalancers() {
+		out = append(out, lb.LimitOf(b)...)
+	}
 	return out
 }
 

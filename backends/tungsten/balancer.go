@@ -108,11 +108,11 @@ func (b *balancers) serve(lb *intent.LoadBalancer, f *intent.Frontend) (*served,
 		}
 		return nil, ""
 	}
+	if !onePort(backends) {
+		return nil, textPorts
+	}
 	s := &served{of: lb, front: f, target: backends[0].Port}
 	for i := range backends {
-		if backends[i].Port != s.target {
-			return nil, "its endpoints listen on different ports, and a floating IP translates to one"
-		}
 		if id := b.interfaceAt(backends[i].Addr); id != "" {
 			s.interfaces = append(s.interfaces, id)
 		} else {
@@ -121,6 +121,32 @@ func (b *balancers) serve(lb *intent.LoadBalancer, f *intent.Frontend) (*served,
 	}
 	slices.Sort(s.interfaces)
 	return s, ""
+}
+
+const textPorts = "its endpoints listen on different ports, and a floating IP translates to one"
+
+// onePort reports whether all backends listen on the same port.
+func onePort(backends []intent.Backend) bool {
+	return !slices.ContainsFunc(backends, func(b intent.Backend) bool { return b.Port != backends[0].Port })
+}
+
+// unservable reports the frontends that no controller can serve, whatever it has.
+func unservable(names namer, want *intent.Snapshot) []backends.Skip {
+	b := &balancers{names: names, network: []string{}, addresses: &addresses{}}
+	var out []backends.Skip
+	for lb := range want.LoadBalancers() {
+		reasons := newReasons()
+		for i := range lb.Frontends {
+			f := &lb.Frontends[i]
+			if reason := b.unservable(lb, f); reason != "" {
+				reasons.add(f, reason)
+			} else if !onePort(f.Choose(nil, true)) {
+				reasons.add(f, textPorts)
+			}
+		}
+		out = append(out, reasons.skips(lb.ID)...)
+	}
+	return out
 }
 
 func backendSkip(of intent.LoadBalancerID, b *intent.Backend) backends.Skip {

@@ -76,9 +76,12 @@ func gapOf(k object.Key) backends.Gap {
 }
 
 // skips lists what the controller cannot express because of its limits.
-func (b *Backend) skips() []backends.Skip {
+func (b *Backend) skips() []backends.Skip { return overflows(b.lowering) }
+
+// overflows reports the rules that would pass too much.
+func overflows(l *intent.Lowering) []backends.Skip {
 	var out []backends.Skip
-	for _, o := range b.lowering.Overflows() {
+	for _, o := range l.Overflows() {
 		out = append(out, backends.Skip{Intent: string(o.Policy), Reason: fmt.Sprintf(
 			"%s: what cluster-wide policies pass needs more than %d rules; this rule denies instead", o.Path, maxRaised)})
 	}

@@ -178,6 +178,15 @@ func deciding(o *tungsten.Object, what string) backends.DecidingRow {
 	return backends.DecidingRow{Table: string(o.Kind), Name: o.Name(), UUID: o.UUID, For: what}
 }
 
+// Skips implements backends.Explainer. Which endpoints a floating IP reaches depends on the controller, and is not among them.
+func (e *Explainer) Skips(want *intent.Snapshot) []backends.Skip {
+	lowering := intent.NewLowering(maxRaised)
+	lowered := lowering.Next(want)
+	out := overflows(lowering)
+	out = append(out, render(e.names, e.local, lowered, limits{}, nil).skips...)
+	return append(out, unservable(e.names, want)...)
+}
+
 // Estimate implements backends.Explainer. It counts firewall rules.
 func (e *Explainer) Estimate(want *intent.Snapshot) backends.Estimate {
 	n := 0

@@ -65,6 +65,12 @@ func TestRefusedFeatures(t *testing.T) {
 			require.Equal(t, string(tc.lb.ID), p.Skips[0].Intent)
 			require.Contains(t, p.Skips[0].Reason, tc.reason)
 			require.Zero(t, listeners(t, target))
+			explained := backend.NewExplainer("a").Skips(s.Snapshot())
+			if strings.Contains(tc.name, " endpoints") {
+				require.Empty(t, explained, "it depends on the endpoints that there are")
+			} else {
+				require.Equal(t, p.Skips, explained, "it is known without a controller")
+			}
 		})
 	}
 }

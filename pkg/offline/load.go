@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/answers/world"
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
 	"github.com/netloom/netloom/pkg/feedback/sdwan/status"
@@ -43,6 +44,8 @@ type Manifests struct {
 	// Peers are further clusters, with their policies. With Set, also those in a List that a daemon wrote count, without policies.
 	Peers []Peer
 	Set   bool
+	// Backend is that whose limits are among the problems, for policies and Services: one of builtin.Explained. "" is builtin.OVN.
+	Backend string
 
 	Translator translator.Options
 }
@@ -126,6 +129,10 @@ func (m *member) meaning(t *translator.Translator, members []*member, state *wor
 		p.Place = m.place(p.Ref)
 		state.Problems = append(state.Problems, p)
 	}
+	for _, p := range limits(state.Snapshot, m.explainer) {
+		p.Place = m.place(p.Ref)
+		state.Problems = append(state.Problems, p)
+	}
 }
 
 // manifests are the objects of several directories and files.
@@ -135,10 +142,16 @@ type manifests struct {
 	empty   []string                           // layers that declare nothing
 	without []object.Ref                       // workloads that are left out
 	content map[string][]byte                  // of the files that were read whole, by path
+	// explainer is of the backend whose limits are among the problems.
+	explainer backends.Explainer
 }
 
 func readManifests(opts Manifests) (*manifests, error) {
-	m := &manifests{force: map[object.Ref]*manifest.Directory{}, content: map[string][]byte{}}
+	explainer, err := explainerFor(opts.Backend)
+	if err != nil {
+		return nil, err
+	}
+	m := &manifests{force: map[object.Ref]*manifest.Directory{}, content: map[string][]byte{}, explainer: explainer}
 	layers := []Manifests{opts}
 	for _, path := range opts.Over {
 		layer := opts

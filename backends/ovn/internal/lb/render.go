@@ -162,8 +162,8 @@ func (r *renderer) render(lb *intent.LoadBalancer) *rendering {
 		w.skip("logical network %q is not among those that Services may name (setting ovn-service-networks)", lb.Network)
 		return w.rendering
 	}
-	if lb.Affinity > maxAffinity && !r.Settings.HashAffinity {
-		w.skip("session affinity of %d s is limited to %d s, the maximum", lb.Affinity, maxAffinity)
+	if !r.Settings.HashAffinity {
+		w.skips = append(w.skips, LimitOf(lb)...)
 	}
 	var denying []*intent.Frontend
 	for i := range lb.Frontends {
@@ -185,6 +185,14 @@ func (r *renderer) render(lb *intent.LoadBalancer) *rendering {
 	}
 	w.vars, w.acls = w.perNode.values, r.denials(lb, denying)
 	return w.rendering
+}
+
+// LimitOf reports a session affinity that is longer than a database can express.
+func LimitOf(lb *intent.LoadBalancer) []backends.Skip {
+	if lb.Affinity <= maxAffinity {
+		return nil
+	}
+	return []backends.Skip{{Intent: string(lb.ID), Reason: fmt.Sprintf("session affinity of %d s is limited to %d s, the maximum", lb.Affinity, maxAffinity)}}
 }
 
 func (w *writer) skip(format string, args ...any) {
