@@ -54,7 +54,7 @@ func (s *Snapshot) balance(f Flow, lb *LoadBalancer, front *Frontend) Verdict {
 		b.Outcome = Barred
 		return v
 	}
-	backends := front.Choose(s.entry(f.Node), f.Src.Key != object.Key{})
+	backends := front.Choose(s.entry(f.Node), f.OwnNode || f.Src.Key != object.Key{})
 	switch {
 	case len(backends) > 0:
 		b.Outcome = SentOn

@@ -98,6 +98,16 @@ func TestEvaluateLoadBalancing(t *testing.T) {
 		},
 		{"outside, the node", local(NodeOfOutsideFlow, toDB...), Flow{Src: stranger, Dst: vip, Port: 80, Node: "n2"}, "denied by lb: unserved"},
 		{
+			"a node itself, any node", local(NodeOfOutsideFlow, at("10.0.0.9", 1, "n2")),
+			Flow{Src: party("", "172.18.0.1"), Dst: vip, Port: 80, Node: "n1", OwnNode: true},
+			"allowed by lb: sent on 10.0.0.9:1+",
+		},
+		{
+			"a node itself, its node", local(NodeOfFlow, at("10.0.0.9", 1, "n2")),
+			Flow{Src: party("", "172.18.0.1"), Dst: vip, Port: 80, Node: "n1", OwnNode: true},
+			"denied by lb: unserved",
+		},
+		{
 			"the zone of a known node", local(0, Backend{Addr: db.Addr, Port: 5432, ForZones: []string{"a"}}, Backend{Addr: web.Addr, Port: 1, ForZones: []string{"b"}}),
 			Flow{Src: web, Dst: vip, Port: 80, Node: "n1"},
 			"allowed by lb: sent on 10.0.0.1:5432+",

@@ -21,6 +21,9 @@ type Flow struct {
 	// matches the node of no backend.
 	Node    string
 	Network string // the logical network it enters; "" means the default one
+	// OwnNode means that the node opens the connection itself and balances it, as kube-proxy does, before it enters the network. What
+	// arrives from the address of a node elsewhere is from outside.
+	OwnNode bool
 }
 
 // Verdict is the verdict of a snapshot on a flow. The zero value denies.

@@ -72,8 +72,8 @@ func (z *Frozen) choose(f Flow, fe *frontend, all []endpoint) []endpoint {
 }
 
 // local reports whether the traffic policy for f is Local. The internal one applies to cluster IPs, the external one to
-// all other frontends. Traffic from within the cluster to an external or load balancer IP always gets the semantics of
-// Cluster; a node port depends on the node, for any sender.
+// all other frontends. Traffic from within the cluster, also of a node itself, to an external or load balancer IP always gets the
+// semantics of Cluster; a node port depends on the node, for any sender.
 func (z *Frozen) local(f Flow, fe *frontend) bool {
 	spec := &fe.service.Spec
 	external := spec.ExternalTrafficPolicy == corev1.ServiceExternalTrafficPolicyLocal
@@ -83,7 +83,7 @@ func (z *Frozen) local(f Flow, fe *frontend) bool {
 	case nodePort:
 		return external
 	case externalIP, loadBalancerIP:
-		return external && !z.inside(f.Src)
+		return external && !z.inside(f.Src) && !f.OwnNode
 	default:
 		return external
 	}

@@ -61,6 +61,7 @@ type Flow struct {
 	Node string
 	// Network is the logical network of the flow; "" means the default one. Only the frontends of Services use it.
 	Network string
+	OwnNode bool // the node opens the connection itself
 }
 
 // Verdict is the decision of the policies, and of the Service that the flow goes to. The zero value denies.

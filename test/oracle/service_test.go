@@ -77,7 +77,7 @@ func slice(t *testing.T, id, text string) *discoveryv1.EndpointSlice {
 	return s
 }
 
-// serviceProbe asks "source[@node][%network] address protocol/port" and expects what follows: direct when the address is
+// serviceProbe asks "source[@[own/]node][%network] address protocol/port" and expects what follows: direct when the address is
 // no frontend, refuse, drop, or the backends address:port, with ! before those that the policies cut.
 func serviceProbe(t *testing.T, c *oracle.Cluster, line string) {
 	t.Helper()
@@ -85,12 +85,13 @@ func serviceProbe(t *testing.T, c *oracle.Cluster, line string) {
 	require.GreaterOrEqual(t, len(f), 4, line)
 	from, network, _ := strings.Cut(f[0], "%")
 	from, node, _ := strings.Cut(from, "@")
+	node, own := strings.CutPrefix(node, "own/")
 	protocol, number, _ := strings.Cut(f[2], "/")
 	port, err := strconv.ParseInt(number, 10, 32)
 	require.NoError(t, err, line)
 	v := c.Allowed(oracle.Flow{
 		Src: end(t, c, from), Dst: oracle.End{Addr: netip.MustParseAddr(f[1])},
-		Protocol: corev1.Protocol(strings.ToUpper(protocol)), Port: int32(port), Node: node, Network: network,
+		Protocol: corev1.Protocol(strings.ToUpper(protocol)), Port: int32(port), Node: node, Network: network, OwnNode: own,
 	})
 	got := []string{}
 	allowed := len(v.Backends) > 0
@@ -370,6 +371,9 @@ func TestTrafficPolicies(t *testing.T) {
 			192.0.2.1@n1 192.0.2.7 tcp/80 10.244.1.81:8080
 			192.0.2.1@n2 192.0.2.8 tcp/80 10.244.1.82:8080
 			192.0.2.1@n3 192.0.2.8 tcp/80 drop
+			10.0.1.1@n1 192.0.2.7 tcp/80 10.244.1.81:8080
+			10.0.1.1@own/n1 192.0.2.7 tcp/80 10.244.1.81:8080 10.244.1.82:8080
+			10.0.1.1@own/n1 10.0.1.2 tcp/30080 10.244.1.82:8080
 			blue/a 10.96.0.1 tcp/80 10.244.1.81:8080 10.244.1.82:8080`,
 		},
 		{

@@ -56,7 +56,7 @@ func TestProbeMatchesOracle(t *testing.T) {
 	}
 }
 
-// known is the flow as a question understands it: an address of one pod is that pod, and so is on its node. A
+// known is the flow as a question understands it: an address of one pod is that pod, and so is on its node; one of a node is the node itself. A
 // flow from an address of several pods is skipped, since the oracle does not say where it enters.
 func known(c *oracle.Cluster, f oracle.Flow) (oracle.Flow, bool) {
 	if f.Src.Pod != "" {
@@ -81,7 +81,7 @@ func known(c *oracle.Cluster, f oracle.Flow) (oracle.Flow, bool) {
 		for _, n := range slices.Backward(c.Nodes) {
 			for _, a := range n.Status.Addresses {
 				if a.Address == f.Src.Addr.String() {
-					f.Node = n.Name
+					f.Node, f.OwnNode = n.Name, true
 				}
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/netloom/netloom/pkg/answers/name"
 	"github.com/netloom/netloom/pkg/answers/world"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 )
 
 // Question asks whether connections get through. Its ends are texts: see Parse.
@@ -179,6 +180,9 @@ func (p *Pair) Flows(w Where) ([]intent.Flow, error) {
 			}
 			if f.Node == "" {
 				f.Node = w.Node
+			}
+			if node := p.At.NodeAt(src); p.From.Key == (object.Key{}) && node != "" && (f.Node == "" || f.Node == node) {
+				f.Node, f.OwnNode = node, true
 			}
 			if f.Network == "" && p.To.Service != nil {
 				f.Network = p.To.Service.Balancer.Network
