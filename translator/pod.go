@@ -7,6 +7,7 @@ import (
 
 	"github.com/netloom/netloom/labelcache"
 	"github.com/netloom/netloom/pkg/object"
+	"github.com/netloom/netloom/pkg/object/address"
 	"github.com/netloom/netloom/translator/field"
 	"github.com/netloom/netloom/translator/sdwan"
 )
@@ -70,12 +71,11 @@ func podAddrs(pod *corev1.Pod, faults *field.Faults) []netip.Addr {
 	}
 	addrs, seen := make([]netip.Addr, 0, len(ips)), make(map[netip.Addr]bool, len(ips))
 	for _, ip := range ips {
-		a, err := netip.ParseAddr(ip.IP)
+		a, err := address.Parse(ip.IP)
 		if err != nil {
 			faults.Add("status.podIPs", "%q is not an IP address", ip.IP)
 			continue
 		}
-		a = a.Unmap().WithZone("")
 		if !isPodAddr(a) {
 			faults.Add("status.podIPs", "%s is a loopback, link-local, multicast or unspecified address; it is ignored", a)
 			continue

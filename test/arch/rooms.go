@@ -42,7 +42,7 @@ var rooms = []room{
 		"pkg/object", "k8s.io/apimachinery/pkg/labels", "k8s.io/apimachinery/pkg/selection",
 	}},
 	{dir: "translator", pure: true, may: []string{
-		"labelcache", "pkg/intent", "pkg/object", "pkg/apis/...", "translator/...", "k8s.io/api/...", "k8s.io/apimachinery/...",
+		"labelcache", "pkg/intent", "pkg/object", "pkg/object/address", "pkg/apis/...", "translator/...", "k8s.io/api/...", "k8s.io/apimachinery/...",
 		policyAPI, servicesAPI,
 	}},
 	{dir: "translator/host", pure: true},
@@ -56,16 +56,16 @@ var rooms = []room{
 	{dir: "translator/owner", pure: true, may: []string{"k8s.io/apimachinery/..."}},
 	{dir: "translator/sets", pure: true, may: []string{"labelcache", "pkg/intent", "pkg/object", "translator/dirty", "translator/host"}},
 	{dir: "translator/policy", pure: true, may: []string{
-		"labelcache", "pkg/apis/ovnkubernetes/v1", "pkg/intent", "pkg/object", "translator/budget", "translator/dirty", "translator/field",
+		"labelcache", "pkg/apis/ovnkubernetes/v1", "pkg/intent", "pkg/object", "pkg/object/address", "translator/budget", "translator/dirty", "translator/field",
 		"translator/host", "translator/owner", "translator/sets", "github.com/google/btree", "k8s.io/api/...", "k8s.io/apimachinery/...",
 		policyAPI,
 	}},
 	{dir: "translator/service", pure: true, may: []string{
-		"pkg/intent", "pkg/object", "translator/budget", "translator/dirty", "translator/field", "translator/owner",
+		"pkg/intent", "pkg/object", "pkg/object/address", "translator/budget", "translator/dirty", "translator/field", "translator/owner",
 		"k8s.io/api/...", "k8s.io/apimachinery/...", servicesAPI,
 	}},
 	{dir: "translator/sdwan", pure: true, may: []string{
-		"labelcache", "pkg/intent", "pkg/object", "pkg/apis/...", "translator/dirty", "translator/field", "translator/host",
+		"labelcache", "pkg/intent", "pkg/object", "pkg/object/address", "pkg/apis/...", "translator/dirty", "translator/field", "translator/host",
 		"translator/owner", "translator/sets", "k8s.io/api/...", "k8s.io/apimachinery/...",
 	}},
 
@@ -113,7 +113,7 @@ var rooms = []room{
 	}},
 	{dir: "pkg/inputs/source/sourcetest", may: []string{"pkg/inputs/source", "test/await", "k8s.io/api/...", "k8s.io/apimachinery/...", testify}},
 	{dir: "pkg/inputs/manifest", may: []string{
-		"pkg/apis/...", "pkg/apis/crdschema", "pkg/inputs/manifest/workload", "pkg/object", "pkg/inputs/source", "pkg/object/spelling", "deploy/crds", "k8s.io/api/...", "k8s.io/apimachinery/...", policyAPI,
+		"pkg/apis/...", "pkg/apis/crdschema", "pkg/inputs/manifest/workload", "pkg/object", "pkg/inputs/source", "pkg/object/address", "pkg/object/spelling", "deploy/crds", "k8s.io/api/...", "k8s.io/apimachinery/...", policyAPI,
 		"k8s.io/client-go/kubernetes/scheme", "sigs.k8s.io/json", "sigs.k8s.io/mcs-api/config/crd", yaml, "go.yaml.in/yaml/v3", "github.com/fsnotify/fsnotify", "golang.org/x/sys/unix", logrus,
 	}},
 	{dir: "pkg/inputs/manifest/workload", may: []string{"pkg/object", "k8s.io/api/...", "k8s.io/apimachinery/..."}},
@@ -123,9 +123,10 @@ var rooms = []room{
 	}},
 	{dir: "deploy/crds"},
 	{dir: "pkg/object/spelling", pure: true},
+	{dir: "pkg/object/address", pure: true},
 	{dir: "pkg/answers/precedence", pure: true, may: []string{"pkg/intent", "pkg/object", "pkg/answers/reach"}},
 	{dir: "pkg/answers/lint", pure: true, may: []string{
-		"backends", "labelcache", "pkg/intent", "pkg/object", "pkg/answers/precedence", "pkg/object/spelling", "translator", "k8s.io/api/...", "k8s.io/apimachinery/...",
+		"backends", "labelcache", "pkg/intent", "pkg/object", "pkg/object/address", "pkg/answers/precedence", "pkg/object/spelling", "translator", "k8s.io/api/...", "k8s.io/apimachinery/...",
 		policyAPI,
 	}},
 	{dir: "pkg/answers/audit", pure: true, may: []string{"labelcache", "pkg/intent", "pkg/answers/lint", "pkg/object", "pkg/answers/reach"}},

@@ -12,8 +12,8 @@ import (
 
 	"github.com/netloom/netloom/labelcache"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object/address"
 	"github.com/netloom/netloom/translator/budget"
-	"github.com/netloom/netloom/translator/field"
 )
 
 // parsePeers parses the peers of a rule. It returns false if one of them cannot be understood, which is reported.
@@ -128,7 +128,7 @@ func peerValues(namespaces *metav1.LabelSelector, pods *v1alpha2.NamespacedPod) 
 func networksPeer(networks []v1alpha2.CIDR) ([]netip.Prefix, error) {
 	var out []netip.Prefix
 	for _, n := range networks {
-		prefix, err := field.ParsePrefix(string(n))
+		prefix, err := address.ParsePrefix(string(n))
 		if err != nil {
 			return nil, fmt.Errorf("networks: %w", err)
 		}
@@ -163,7 +163,7 @@ func (p *clusterPolicy) nodePeer(ls *metav1.LabelSelector) ([]netip.Prefix, erro
 func peerAddrs(node *corev1.Node) []netip.Addr {
 	var out []netip.Addr
 	for _, na := range node.Status.Addresses {
-		if a, err := field.ParseAddr(na.Address); err == nil { // problems are those of the node
+		if a, err := address.Parse(na.Address); err == nil { // problems are those of the node
 			out = append(out, a)
 		}
 	}

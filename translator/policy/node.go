@@ -11,6 +11,7 @@ import (
 	"github.com/netloom/netloom/labelcache"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
+	"github.com/netloom/netloom/pkg/object/address"
 	"github.com/netloom/netloom/translator/field"
 	"github.com/netloom/netloom/translator/sets"
 )
@@ -101,7 +102,7 @@ func nodePrefixes(node *corev1.Node, own []netip.Addr, faults *field.Faults) []n
 }
 
 func appendAddr(to []netip.Addr, path, text string, faults *field.Faults) []netip.Addr {
-	a, err := field.ParseAddr(text)
+	a, err := address.Parse(text)
 	if err != nil {
 		faults.Add(path, "%v", err)
 		return to

@@ -11,8 +11,8 @@ import (
 
 	"github.com/netloom/netloom/labelcache"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object/address"
 	"github.com/netloom/netloom/translator/budget"
-	"github.com/netloom/netloom/translator/field"
 	"github.com/netloom/netloom/translator/sets"
 )
 
@@ -126,14 +126,14 @@ func valuesIn(ls *metav1.LabelSelector) int {
 
 // parseBlock returns the prefixes that remain of an ipBlock's cidr without its excepts.
 func (p *networkPolicy) parseBlock(path string, b *networkingv1.IPBlock) []netip.Prefix {
-	block, err := field.ParsePrefix(b.CIDR)
+	block, err := address.ParsePrefix(b.CIDR)
 	if err != nil {
 		p.Add(path+".cidr", "%v; the element matches nothing", err)
 		return nil
 	}
 	var excepts []netip.Prefix
 	for i, s := range b.Except {
-		e, err := field.ParsePrefix(s)
+		e, err := address.ParsePrefix(s)
 		if err != nil {
 			p.Add(fmt.Sprintf("%s.except[%d]", path, i), "%v; the element matches nothing", err)
 			return nil

@@ -9,7 +9,7 @@ import (
 
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
-	"github.com/netloom/netloom/translator/field"
+	"github.com/netloom/netloom/pkg/object/address"
 )
 
 // kindHost is the kind of keys of DNS names.
@@ -89,7 +89,7 @@ func clusterIPv4(o *corev1.Service) netip.Addr {
 		texts = []string{o.Spec.ClusterIP}
 	}
 	for _, text := range texts {
-		if a, err := field.ParseAddr(text); err == nil && a.Is4() {
+		if a, err := address.Parse(text); err == nil && a.Is4() {
 			return a
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
+	"github.com/netloom/netloom/pkg/object/address"
 	"github.com/netloom/netloom/translator/budget"
 	"github.com/netloom/netloom/translator/field"
 )
@@ -102,7 +103,7 @@ func (s *translation) readClusterIPs() {
 		if text == "" || text == corev1.ClusterIPNone {
 			continue
 		}
-		a, err := field.ParseAddr(text)
+		a, err := address.Parse(text)
 		if err != nil {
 			s.Add(strings.Replace(path, "%d", fmt.Sprint(i), 1), "%v; it is ignored", err)
 			continue
@@ -259,7 +260,7 @@ func (s *translation) ingressIPs() []netip.Addr {
 
 // take appends an address. If the Service has no cluster IP of its family, the address is reported instead.
 func (s *translation) take(to []netip.Addr, path, text string) []netip.Addr {
-	a, err := field.ParseAddr(text)
+	a, err := address.Parse(text)
 	switch {
 	case err != nil:
 		s.Add(path, "%v; it is ignored", err)
@@ -281,7 +282,7 @@ func (s *translation) denied(addresses int) map[intent.Families][]netip.Prefix {
 	}
 	var admitted []netip.Prefix
 	for i, text := range texts {
-		p, err := field.ParsePrefix(strings.TrimSpace(text)) // spaces around them have always been allowed
+		p, err := address.ParsePrefix(strings.TrimSpace(text)) // spaces around them have always been allowed
 		if err != nil {
 			s.Add(fmt.Sprintf("spec.loadBalancerSourceRanges[%d]", i), "%v; it allows nothing", err)
 			continue

@@ -13,6 +13,7 @@ import (
 
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
+	"github.com/netloom/netloom/pkg/object/address"
 	"github.com/netloom/netloom/translator/budget"
 	"github.com/netloom/netloom/translator/field"
 )
@@ -123,7 +124,7 @@ func (s *endpointSlice) readEndpoints(o *discoveryv1.EndpointSlice, cluster stri
 			faults.Add(fmt.Sprintf("endpoints[%d].addresses", i), "expected an address; the endpoint is ignored")
 			continue
 		}
-		a, err := field.ParseAddr(e.Addresses[0]) // further ones have no meaning (discovery/v1 Endpoint.addresses)
+		a, err := address.Parse(e.Addresses[0]) // further ones have no meaning (discovery/v1 Endpoint.addresses)
 		if err != nil || intent.FamilyOf(a) != s.family {
 			faults.Add(fmt.Sprintf("endpoints[%d].addresses[0]", i), "%q: expected an %s address; the endpoint is ignored",
 				e.Addresses[0], o.AddressType)

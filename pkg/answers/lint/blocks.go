@@ -8,6 +8,7 @@ import (
 
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
+	"github.com/netloom/netloom/pkg/object/address"
 )
 
 // eachBlock calls do for every ipBlock of a policy that can be parsed, with its excepts.
@@ -16,13 +17,13 @@ func eachBlock(np *networkingv1.NetworkPolicy, do func(field string, cidr netip.
 		if b == nil {
 			return
 		}
-		cidr, err := netip.ParsePrefix(b.CIDR)
+		cidr, err := address.ParsePrefix(b.CIDR)
 		if err != nil {
 			return // the translator has reported it
 		}
 		excepts := make([]netip.Prefix, len(b.Except))
 		for i, text := range b.Except {
-			if excepts[i], err = netip.ParsePrefix(text); err != nil {
+			if excepts[i], err = address.ParsePrefix(text); err != nil {
 				return // likewise
 			}
 		}

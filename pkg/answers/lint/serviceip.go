@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/netloom/netloom/pkg/object"
+	"github.com/netloom/netloom/pkg/object/address"
 )
 
 // The shortest prefixes that are taken for those of Services: wider ones are usually meant for something else. Service networks
@@ -64,7 +65,7 @@ func (r *run) serviceAddresses() {
 func clusterIPs(s *corev1.Service) []netip.Addr {
 	var out []netip.Addr
 	for _, text := range append(slices.Clone(s.Spec.ClusterIPs), s.Spec.ClusterIP) {
-		if a, err := netip.ParseAddr(text); err == nil && !slices.Contains(out, a.Unmap()) {
+		if a, err := address.Parse(text); err == nil && !slices.Contains(out, a.Unmap()) {
 			out = append(out, a.Unmap())
 		}
 	}

@@ -93,11 +93,11 @@ func TestFaultyDocuments(t *testing.T) {
 		},
 		{
 			"no CIDR and none that can be parsed",
-			policy("web", "  podSelector: {}\n  ingress: [{from: [{ipBlock: {}}, {ipBlock: {cidr: 10.0.0.0}}, {ipBlock: {cidr: 010.0.0.0/8}}]}]\n"),
+			policy("web", "  podSelector: {}\n  ingress: [{from: [{ipBlock: {}}, {ipBlock: {cidr: 10.0.0.0}}, {ipBlock: {cidr: 10.0.0.0/33}}]}]\n"),
 			[]string{
 				at + "spec.ingress[0].from[0].ipBlock.cidr: Required value",
 				at + `spec.ingress[0].from[1].ipBlock.cidr: Invalid value: "10.0.0.0": must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)`,
-				at + `spec.ingress[0].from[2].ipBlock.cidr: Invalid value: "010.0.0.0/8": must not have leading 0s in IP or prefix length`,
+				at + `spec.ingress[0].from[2].ipBlock.cidr: Invalid value: "10.0.0.0/33": must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)`,
 			},
 		},
 		{

@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/netloom/netloom/pkg/object/address"
 )
 
 // The rules and their wording are those of the API server. It exports the building blocks, but not the rules of these
@@ -139,31 +141,22 @@ func validateBlock(b *networkingv1.IPBlock, at *field.Path) field.ErrorList {
 	return faults
 }
 
-// validatePrefix parses a CIDR. Bits beyond the prefix length are allowed, as in servers before 1.36: the block is still
-// unambiguous, and stored policies have them.
+// validatePrefix parses a CIDR in any notation that servers before 1.36 took, with bits beyond the prefix length, leading zeros or as an
+// IPv4-mapped block: stored policies have them, and package address reads all alike.
 func validatePrefix(s string, at *field.Path) (netip.Prefix, field.ErrorList) {
-	p, err := netip.ParsePrefix(s)
-	if err == nil && !p.Addr().Is4In6() {
-		return p.Masked(), nil
+	if faults := validation.IsValidCIDRForLegacyField(at, s, false, nil); len(faults) > 0 {
+		return netip.Prefix{}, faults
 	}
-	faults := validation.IsValidCIDRForLegacyField(at, s, true, nil)
-	if len(faults) == 0 {
-		faults = field.ErrorList{
-			field.Invalid(at, s, "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"),
-		}
+	p, err := address.ParsePrefix(s)
+	if err != nil {
+		return p, field.ErrorList{field.Invalid(at, s, "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)")}
 	}
-	return netip.Prefix{}, faults
+	return p, nil
 }
 
+// validateAddress is validatePrefix for an address.
 func validateAddress(s string, at *field.Path) field.ErrorList {
-	a, err := netip.ParseAddr(s)
-	if err == nil && !a.Is4In6() && a.Zone() == "" {
-		return nil
-	}
-	if faults := validation.IsValidIPForLegacyField(at, s, true, nil); len(faults) > 0 {
-		return faults
-	}
-	return field.ErrorList{field.Invalid(at, s, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)")}
+	return validation.IsValidIPForLegacyField(at, s, false, nil)
 }
 
 func validateSelector(s *metav1.LabelSelector, at *field.Path) field.ErrorList {

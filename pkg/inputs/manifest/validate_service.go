@@ -1,7 +1,6 @@
 package manifest
 
 import (
-	"net/netip"
 	"slices"
 	"strings"
 
@@ -10,6 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/netloom/netloom/pkg/object/address"
 )
 
 // The limits of the API server for a service.
@@ -205,7 +206,7 @@ func validateClusterIPs(s *corev1.Service, spec *field.Path) field.ErrorList {
 
 // familyOf returns the family of an address, "" if it is none.
 func familyOf(ip string) corev1.IPFamily {
-	a, err := netip.ParseAddr(ip)
+	a, err := address.Parse(ip)
 	switch {
 	case err != nil:
 		return ""

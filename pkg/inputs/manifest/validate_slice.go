@@ -2,13 +2,14 @@ package manifest
 
 import (
 	"fmt"
-	"net/netip"
 	"slices"
 
 	discoveryv1 "k8s.io/api/discovery/v1"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/netloom/netloom/pkg/object/address"
 )
 
 // The limits of the API server for one slice.
@@ -121,7 +122,7 @@ func validateTypedAddress(s string, t discoveryv1.AddressType, at *field.Path) f
 		return validation.IsFullyQualifiedDomainName(at, s)
 	}
 	faults := validateUnicast(s, at)
-	if a, err := netip.ParseAddr(s); err == nil && len(faults) == 0 {
+	if a, err := address.Parse(s); err == nil && len(faults) == 0 {
 		if t == discoveryv1.AddressTypeIPv4 && !a.Is4() || t == discoveryv1.AddressTypeIPv6 && a.Is4() {
 			faults = append(faults, field.Invalid(at, s, fmt.Sprintf("must be an %s address", t)))
 		}
@@ -134,7 +135,7 @@ func validateUnicast(s string, at *field.Path) field.ErrorList {
 	if faults := validateAddress(s, at); len(faults) > 0 {
 		return faults
 	}
-	a, err := netip.ParseAddr(s)
+	a, err := address.Parse(s)
 	switch {
 	case err != nil:
 		return nil // reported above

@@ -1,4 +1,4 @@
-package field
+package address
 
 import (
 	"testing"
@@ -15,6 +15,7 @@ func TestParsePrefix(t *testing.T) {
 		{"IPv6", "2001:DB8::1/32", "2001:db8::/32"},
 		{"everything of IPv6", "::/0", "::/0"},
 		{"leading zeros are decimal", "010.08.0.0/16", "10.8.0.0/16"},
+		{"leading zeros of the length", "10.0.0.0/08", "10.0.0.0/8"},
 		{"a mapped block is IPv4", "::ffff:10.0.0.0/104", "10.0.0.0/8"},
 		{"the whole mapped space is all of IPv4", "::ffff:0:0/96", "0.0.0.0/0"},
 		{"a block around the mapped space is IPv6", "::ffff:0:0/95", "::fffe:0:0/95"},

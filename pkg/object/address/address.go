@@ -1,4 +1,7 @@
-package field
+// Package address reads addresses and blocks of addresses as they may stand in stored objects. The API server took notations that it no
+// longer takes for new ones (StrictIPCIDRValidation, from Kubernetes 1.36 on); whoever reads an object, in a cluster or from a file, reads
+// them alike.
+package address
 
 import (
 	"fmt"
@@ -7,7 +10,7 @@ import (
 	"strings"
 )
 
-// ParsePrefix parses a CIDR as in stored policies: host bits are masked off, leading zeros in IPv4 are decimal, and an
+// ParsePrefix parses a CIDR as in stored policies: host bits are masked off, leading zeros in IPv4 and in the length are decimal, and an
 // IPv4-mapped block is the IPv4 block it maps.
 func ParsePrefix(s string) (netip.Prefix, error) {
 	p, err := netip.ParsePrefix(s)
@@ -23,9 +26,9 @@ func ParsePrefix(s string) (netip.Prefix, error) {
 	return p.Masked(), nil
 }
 
-// ParseAddr parses an address as in stored objects: leading zeros in IPv4 are decimal, an IPv4-mapped address is the
+// Parse parses an address as in stored objects: leading zeros in IPv4 are decimal, an IPv4-mapped address is the
 // IPv4 address it maps, and a zone is ignored.
-func ParseAddr(s string) (netip.Addr, error) {
+func Parse(s string) (netip.Addr, error) {
 	a, err := netip.ParseAddr(s)
 	if err != nil {
 		a, err = netip.ParseAddr(decimalOctets(s))
@@ -38,6 +41,9 @@ func ParseAddr(s string) (netip.Addr, error) {
 
 func withoutLeadingZeros(s string) string {
 	addr, bits, _ := strings.Cut(s, "/")
+	if n, err := strconv.ParseUint(bits, 10, 8); err == nil {
+		bits = strconv.FormatUint(n, 10)
+	}
 	return decimalOctets(addr) + "/" + bits
 }
 
