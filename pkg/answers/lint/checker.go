@@ -29,11 +29,12 @@ type Checker struct {
 	t        *translator.Translator
 	costs    Costs
 	policies map[object.Ref]metav1.Object // that exist
+	hosts    *hostPods
 }
 
 // NewChecker makes a Checker that knows no objects.
 func NewChecker(costs Costs) *Checker {
-	return &Checker{translator.New(translator.Options{}), costs, map[object.Ref]metav1.Object{}}
+	return &Checker{translator.New(translator.Options{}), costs, map[object.Ref]metav1.Object{}, newHostPods()}
 }
 
 // CheckerKinds lists the kinds of objects that a Checker holds.
@@ -49,12 +50,14 @@ func (c *Checker) Put(kind string, o metav1.Object) error {
 	if object.IsPolicy(kind) {
 		c.policies[object.Ref{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName()}] = o
 	}
+	c.hosts.put(o)
 	return c.t.Put(o)
 }
 
 // Remove removes an object of one of CheckerKinds.
 func (c *Checker) Remove(ref object.Ref) {
 	delete(c.policies, ref)
+	c.hosts.remove(ref)
 	c.t.Remove(ref.Kind, ref.Namespace, ref.Name)
 }
 
@@ -76,8 +79,12 @@ func (c *Checker) Policy(np *networkingv1.NetworkPolicy) Judgment {
 	out := x.problems()
 	spell := &speller{view: c.t.View(), left: maxSuggestions}
 	if x.selectsNothing() {
-		hint := spell.suggest(labelcache.PodLabel, np.Namespace, &np.Spec.PodSelector)
-		out = append(out, newFinding(SelectsNothing, ref, "spec.podSelector", "selects no pod at present"+hint))
+		found, ok := c.hosts.subject(ref, np)
+		if !ok {
+			hint := spell.suggest(labelcache.PodLabel, np.Namespace, &np.Spec.PodSelector)
+			found = newFinding(SelectsNothing, ref, "spec.podSelector", "selects no pod at present"+hint)
+		}
+		out = append(out, found)
 	}
 	out = append(out, blocks(ref, np)...)
 	out = append(out, c.costs.of(x)...)

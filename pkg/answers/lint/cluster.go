@@ -73,6 +73,7 @@ func Run(c *Cluster, opts Options) Report {
 	}
 	r.single()
 	r.serviceAddresses()
+	r.servicePorts()
 	r.world()
 	r.names()
 	r.isolation()

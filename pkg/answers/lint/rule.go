@@ -7,7 +7,9 @@ const (
 	NotUnderstood       = "not-understood"
 	SelectsNothing      = "selects-nothing"
 	PeerMatchesNothing  = "peer-matches-nothing"
+	HostNetwork         = "host-network"
 	UnknownPort         = "unknown-port"
+	ServicePort         = "service-port"
 	ExceptOutside       = "except-outside"
 	EmptyBlock          = "empty-block"
 	ClusterIPBlock      = "cluster-ip-block"
@@ -52,8 +54,18 @@ func Rules() []Rule {
 			"Compare the selectors with the labels of the pods and namespaces.",
 		},
 		{
+			HostNetwork, Warning, "A selector matches only pods on the networks of their nodes (hostNetwork). Policies do not apply to them, and as peers " +
+				"they have the addresses of their nodes.",
+			"Allow the addresses of the nodes with an ipBlock. Protect such pods with a firewall on the node.",
+		},
+		{
 			UnknownPort, Warning, "No pod declares a container port with this name and protocol, so the element allows nothing.",
 			"Use the name of a container port, not that of a Service's port, or a number.",
+		},
+		{
+			ServicePort, Warning, "A rule allows the port of a Service at which none of its pods listens. Policies apply to the pods behind a Service, " +
+				"after its address and port have been translated, so the element allows nothing.",
+			"Use the port at which the pods listen: targetPort of the Service.",
 		},
 		{
 			ExceptOutside, Warning, "An except is outside of its block and excludes nothing.",
