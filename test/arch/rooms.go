@@ -237,7 +237,8 @@ var rooms = []room{
 	{dir: "pkg/election/electiontest", may: []string{
 		"pkg/election", "k8s.io/api/coordination/v1", "k8s.io/apimachinery/...", "k8s.io/client-go/kubernetes/...", testify,
 	}},
-	{dir: "pkg/serve/auth", may: []string{"k8s.io/api/...", "k8s.io/apimachinery/...", "k8s.io/client-go/kubernetes", logrus}},
+	{dir: "pkg/serve/auth", may: []string{"pkg/serve/auth/review", "k8s.io/api/...", "k8s.io/client-go/kubernetes", logrus}},
+	{dir: "pkg/serve/auth/review", may: []string{"k8s.io/api/...", "k8s.io/apimachinery/...", "k8s.io/client-go/kubernetes"}},
 	{dir: "pkg/serve/httpbody"},
 	{dir: "pkg/daemon/pages", may: []string{"golang.org/x/sys/unix"}},
 	{dir: "pkg/offline", may: []string{
@@ -258,8 +259,8 @@ var rooms = []room{
 		"deploy/crds", "pkg/apis/proxy/v1alpha1", "pkg/apis/crdschema", "pkg/gateway/upstream", "k8s.io/apimachinery/...", "sigs.k8s.io/json", yaml,
 	}},
 	{dir: "pkg/gateway/identity", may: []string{
-		"k8s.io/api/...", "k8s.io/apimachinery/...", "k8s.io/apiserver/pkg/authentication/...", "k8s.io/apiserver/pkg/authorization/authorizer",
-		"k8s.io/client-go/kubernetes", "golang.org/x/net/http/httpguts", "golang.org/x/sync/semaphore", "golang.org/x/sync/singleflight", "golang.org/x/time/rate",
+		"pkg/serve/auth/review", "k8s.io/api/...", "k8s.io/apimachinery/...", "k8s.io/apiserver/pkg/authentication/...", "k8s.io/apiserver/pkg/authorization/authorizer",
+		"k8s.io/client-go/kubernetes", "golang.org/x/net/http/httpguts", "golang.org/x/sync/semaphore", "golang.org/x/time/rate",
 	}},
 	{dir: "pkg/gateway/registry", may: []string{
 		"pkg/apis/proxy/v1alpha1", "pkg/cause", "pkg/gateway/definition", "pkg/inputs/manifest", "pkg/inputs/source", "pkg/inputs/confirm",
@@ -327,7 +328,7 @@ var pureFiles = []string{"diff.go", "match.go", "names.go", "render.go"}
 // starters are the rooms that may start goroutines: code that starts one waits for it.
 var starters = []string{
 	"cmd/...", "pkg/daemon/...", "pkg/election", "pkg/gateway/...", "pkg/inputs/confirm", "pkg/inputs/kube", "pkg/inputs/manifest", "pkg/offline",
-	"pkg/openwrt", "pkg/ovsdb/...", "pkg/reconcile", "pkg/serve", "pkg/serve/webhook", "pkg/simulator/...", "pkg/tungsten", "test/...",
+	"pkg/openwrt", "pkg/ovsdb/...", "pkg/reconcile", "pkg/serve", "pkg/serve/auth/review", "pkg/serve/webhook", "pkg/simulator/...", "pkg/tungsten", "test/...",
 }
 
 // emptyNames are names of packages without meaning.

@@ -2,51 +2,29 @@ package identity
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/selection"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/client-go/kubernetes"
+
+	"github.com/netloom/netloom/pkg/serve/auth/review"
 )
 
 // Access authorizes requests by SubjectAccessReviews of a cluster. It is an authorizer.Authorizer. Make it with NewAccess.
-type Access struct {
-	client  kubernetes.Interface
-	seal    seal
-	reasons *reviews[string]
-	turns   *turns
-}
+type Access struct{ reviews *review.Access }
 
 // NewAccess makes an authorizer.
 func NewAccess(client kubernetes.Interface, ttl TTL) *Access {
-	return &Access{client: client, seal: newSeal(), reasons: newReviews[string](ttl), turns: newTurns()}
+	return &Access{reviews: review.NewAccess(review.Options{Client: client, TTL: ttl, Entries: cached, Turn: newTurns().take})}
 }
 
 // Authorize asks whether the user of attributes may do it. It makes only a few reviews at a time for one user; further ones wait.
 // If a review fails, the answer is no opinion, which allows nothing.
 func (a *Access) Authorize(ctx context.Context, attributes authorizer.Attributes) (authorizer.Decision, string, error) {
 	spec := specOf(attributes)
-	text, err := json.Marshal(spec)
-	if err != nil {
-		return authorizer.DecisionNoOpinion, "", fmt.Errorf("encode an access review: %w", err)
-	}
-	reason, allowed, err := a.reasons.get(ctx, a.seal.key(string(text)), func(ctx context.Context) (result[string], error) {
-		done, err := a.turns.take(ctx, spec.User)
-		if err != nil {
-			return result[string]{}, err
-		}
-		defer done()
-		review, err := a.client.AuthorizationV1().SubjectAccessReviews().Create(ctx,
-			&authorizationv1.SubjectAccessReview{Spec: spec}, metav1.CreateOptions{})
-		if err != nil {
-			return result[string]{}, err
-		}
-		s := &review.Status
-		return result[string]{value: s.Reason, positive: s.Allowed && !s.Denied, final: s.Allowed || s.EvaluationError == ""}, nil
-	})
+	allowed, reason, err := a.reviews.Allowed(ctx, &spec)
 	switch {
 	case err != nil:
 		return authorizer.DecisionNoOpinion, "", err

@@ -1,6 +1,7 @@
 package identity
 
 import (
+	"context"
 	"errors"
 	"net"
 	"sync"
@@ -29,18 +30,19 @@ type guesses struct {
 
 func newGuesses() *guesses { return &guesses{limits: cache.NewLRUExpireCache(cached)} }
 
-// exceeded reports whether no further token of an address is reviewed for now. The address "" has no limit.
-func (g *guesses) exceeded(address string) bool {
-	limit, ok := g.limits.Get(address)
-	if !ok {
-		return false
+// turn refuses a review if no further token of the connection's address is reviewed for now. An unknown address has no limit.
+func (g *guesses) turn(ctx context.Context, _ string) (done func(), err error) {
+	if limit, ok := g.limits.Get(sourceOf(ctx)); ok {
+		if left, ok := limit.(*rate.Limiter); ok && left.Tokens() < 1 {
+			return nil, errGuesses
+		}
 	}
-	left, ok := limit.(*rate.Limiter)
-	return ok && left.Tokens() < 1
+	return func() {}, nil
 }
 
-// note counts an unknown token.
-func (g *guesses) note(address string) {
+// note counts an unknown token that came over a connection.
+func (g *guesses) note(ctx context.Context) {
+	address := sourceOf(ctx)
 	if address == "" {
 		return
 	}

@@ -4,6 +4,5 @@
 // non-resource URL, and the method as verb. So a ClusterRole with nonResourceURLs grants access to paths, as it does for the
 // API server itself.
 //
-// A limited number of results is cached for a short time. Tokens are never stored, only their digests under a key that is known
-// to this process alone. If a review fails, the request is rejected.
+// Results are cached, see package review. If a review fails, the request is rejected.
 package auth

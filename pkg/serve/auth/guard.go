@@ -7,10 +7,11 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	"github.com/sirupsen/logrus"
 	"k8s.io/client-go/kubernetes"
+
+	"github.com/netloom/netloom/pkg/serve/auth/review"
 )
 
 // The results that are counted.
@@ -37,26 +38,20 @@ type Options struct {
 
 // Guard authorizes requests. New makes one.
 type Guard struct {
-	opts  Options
-	turn  chan struct{} // has an element for each review in progress
-	seal  sealer
-	users *answers[user] // by the digest of a token
-	// Unknown tokens have a separate cache, so that made-up tokens do not evict valid ones.
-	strangers *answers[struct{}]
-	may       *answers[struct{}] // by the digest of a user, verb and path
-	mayNot    *answers[struct{}]
+	opts   Options
+	turn   chan struct{} // has an element for each review in progress
+	tokens *review.Tokens
+	access *review.Access
 
 	mu       sync.Mutex
 	lastWord time.Time // when a failure was last logged
 }
 
 const (
-	maxToken   = 16 << 10    // bytes; those of service accounts have a thousand or two
-	goodFor    = time.Minute // how long a positive result is cached
-	badFor     = 10 * time.Second
+	maxToken   = 16 << 10        // bytes; those of service accounts have a thousand or two
 	lastsFor   = 2 * time.Minute // an answer in progress, such as a stream
 	quietFor   = time.Minute     // between two log lines about an API that does not answer
-	keptAtMost = 1024            // results per cache
+	keptAtMost = 1024            // positive results of each kind, and as many negative ones
 )
 
 // New creates a Guard.
@@ -70,11 +65,10 @@ func New(opts Options) *Guard {
 	if opts.Count == nil {
 		opts.Count = func(string) {}
 	}
-	return &Guard{
-		opts: opts, turn: make(chan struct{}, opts.Reviews), seal: newSealer(),
-		users: newAnswers[user](goodFor), strangers: newAnswers[struct{}](badFor),
-		may: newAnswers[struct{}](goodFor), mayNot: newAnswers[struct{}](badFor),
-	}
+	g := &Guard{opts: opts, turn: make(chan struct{}, opts.Reviews)}
+	reviews := review.Options{Client: opts.Client, Entries: keptAtMost, Timeout: opts.Timeout, Turn: g.wait}
+	g.tokens, g.access = review.NewTokens(review.TokenOptions{Options: reviews}), review.NewAccess(reviews)
+	return g
 }
 
 // Wrap passes permitted requests to next and rejects all others.
@@ -111,17 +105,15 @@ func (g *Guard) decide(r *http.Request) string {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), g.opts.Timeout)
 	defer cancel()
-	who, known, err := g.authenticate(ctx, token)
+	who, err := g.tokens.User(ctx, token)
 	switch {
 	case err != nil:
 		g.logUnavailable(err, token)
 		return Failed
-	case !known:
+	case who == nil:
 		return Unauthenticated
-	case !utf8.ValidString(r.URL.Path): // a review would be for a different path
-		return Forbidden
 	}
-	allowed, err := g.authorize(ctx, who, r.URL.Path, verb(r))
+	allowed, _, err := g.access.Allowed(ctx, question(who, r.URL.Path, verb(r)))
 	switch {
 	case err != nil:
 		g.logUnavailable(err, token)
