@@ -20,6 +20,7 @@ import (
 
 	"github.com/netloom/netloom/backends/builtin"
 	"github.com/netloom/netloom/pkg/answers/lint"
+	"github.com/netloom/netloom/pkg/feedback"
 	"github.com/netloom/netloom/pkg/inputs/kube"
 	"github.com/netloom/netloom/pkg/inputs/source"
 	"github.com/netloom/netloom/pkg/serve/webhook"
@@ -172,7 +173,7 @@ func (a *admission) run(ctx context.Context) error {
 		for ctx.Err() == nil && err != nil {
 			a.failed.Store(&err)
 			a.log.WithError(err).Error("admission reviews are not answered, trying again")
-			if wait(ctx, relisten) {
+			if feedback.Wait(ctx, relisten) {
 				err = a.listen(ctx)
 			}
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/election"
+	"github.com/netloom/netloom/pkg/feedback"
 	"github.com/netloom/netloom/pkg/reconcile"
 )
 
@@ -150,20 +151,10 @@ func (t *running) awaitUp(ctx context.Context, longest time.Duration) {
 	}
 }
 
-// wait waits; it returns false if ctx ended first.
-func wait(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-ctx.Done():
-		return false
-	case <-time.After(d):
-		return true
-	}
-}
-
 // pause waits this long, or if the target cannot be reached, only until it can be.
 func (t *running) pause(ctx context.Context, longest time.Duration) {
 	if t.Up == nil || t.Up() {
-		wait(ctx, longest)
+		feedback.Wait(ctx, longest)
 	} else {
 		t.awaitUp(ctx, longest)
 	}

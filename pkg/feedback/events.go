@@ -8,6 +8,7 @@ import (
 	"k8s.io/client-go/tools/record"
 
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
+	"github.com/netloom/netloom/pkg/feedback/target/state"
 )
 
 // NewRecorder makes a recorder of Events for every kind of object that netloom reports on. It records in refused when it
@@ -19,6 +20,18 @@ func NewRecorder(client kubernetes.Interface, refused *Refusals) (events record.
 	broadcaster := record.NewBroadcaster()
 	broadcaster.StartRecordingToSink(&eventSink{&typedcorev1.EventSinkImpl{Interface: client.CoreV1().Events("")}, refused})
 	return broadcaster.NewRecorder(scheme, corev1.EventSource{Component: FieldManager}), broadcaster.Shutdown
+}
+
+// Record creates an Event about an object, which may be a reference to one; nil records nothing.
+func Record(events record.EventRecorder, of runtime.Object, n state.Note) {
+	if events == nil {
+		return
+	}
+	kind := corev1.EventTypeNormal
+	if n.Warning {
+		kind = corev1.EventTypeWarning
+	}
+	events.Event(of, kind, n.Reason, n.Message)
 }
 
 // eventSink records whether Events may be created.

@@ -153,10 +153,10 @@ var rooms = []room{
 		tests: []string{"backends/builtin", testify},
 	},
 	{dir: "pkg/feedback/sdwan/status", pure: true, may: []string{
-		"backends", "pkg/apis/...", "pkg/intent", "pkg/object", "k8s.io/apimachinery/...",
+		"backends", "pkg/apis/...", "pkg/feedback/target/state", "pkg/intent", "pkg/object", "k8s.io/apimachinery/...",
 	}},
 	{dir: "pkg/feedback/policy/report", pure: true, may: []string{
-		"backends", "pkg/apis/...", "pkg/intent", "pkg/object", "k8s.io/apimachinery/...",
+		"backends", "pkg/apis/...", "pkg/feedback/target/state", "pkg/intent", "pkg/object", "k8s.io/apimachinery/...",
 	}},
 	{dir: "pkg/serve/listener", may: []string{logrus}},
 	{dir: "pkg/serve", may: []string{
@@ -167,14 +167,17 @@ var rooms = []room{
 		"backends", "pkg/inputs/acllog", "pkg/intent", "pkg/object", "pkg/answers/flows", "pkg/answers/intents", "pkg/answers/world", "pkg/pipeline", "pkg/reconcile", "pkg/serve/web",
 		"translator", "k8s.io/api/...", "k8s.io/apimachinery/pkg/runtime", policyAPI, logrus,
 	}},
-	{dir: "pkg/feedback/target", may: []string{"backends", "pkg/intent", "pkg/feedback/metrics", "pkg/reconcile", logrus}},
+	{dir: "pkg/feedback/target", may: []string{
+		"backends", "pkg/cause", "pkg/feedback/target/state", "pkg/intent", "pkg/feedback/metrics", "pkg/reconcile", logrus,
+	}},
+	{dir: "pkg/feedback/target/state", pure: true, may: []string{"backends", "pkg/intent", "pkg/object", "k8s.io/apimachinery/pkg/apis/meta/v1"}},
 	{dir: "pkg/feedback/policy", may: []string{
-		"backends", "pkg/apis/...", "pkg/cause", "pkg/feedback", "pkg/intent", "pkg/feedback/metrics", "pkg/object", "pkg/pipeline",
+		"backends", "pkg/apis/...", "pkg/cause", "pkg/feedback", "pkg/feedback/target/...", "pkg/intent", "pkg/feedback/metrics", "pkg/object", "pkg/pipeline",
 		"pkg/reconcile", "pkg/feedback/policy/report", "pkg/inputs/retention", "translator", "k8s.io/api/...", "k8s.io/apimachinery/...",
 		"k8s.io/client-go/...", "github.com/go-logr/logr", "golang.org/x/sync/errgroup", logrus,
 	}},
 	{dir: "pkg/feedback", may: []string{
-		"pkg/apis/...", "k8s.io/api/core/v1", "k8s.io/apimachinery/...", "k8s.io/client-go/...",
+		"pkg/apis/...", "pkg/feedback/target/state", "k8s.io/api/core/v1", "k8s.io/apimachinery/...", "k8s.io/client-go/...",
 	}},
 	{dir: "pkg/answers/verify", pure: true, may: []string{
 		"labelcache", "pkg/apis/...", "pkg/intent", "pkg/object", "pkg/ovsdb/nbtrace", "pkg/answers/reach", "pkg/answers/world",
@@ -221,7 +224,7 @@ var rooms = []room{
 	{dir: "pkg/serve/webhook/certs", may: []string{"k8s.io/api/...", "k8s.io/apimachinery/...", "k8s.io/client-go/kubernetes", logrus}},
 	{dir: "pkg/serve/webhook/consistency", pure: true, may: []string{"pkg/apis/...", "pkg/object", "k8s.io/apimachinery/..."}},
 	{dir: "pkg/feedback/sdwan", may: []string{
-		"backends", "pkg/apis/...", "pkg/cause", "pkg/feedback", "pkg/intent", "pkg/feedback/metrics", "pkg/object", "pkg/openwrt",
+		"backends", "pkg/apis/...", "pkg/cause", "pkg/feedback", "pkg/feedback/target/...", "pkg/intent", "pkg/feedback/metrics", "pkg/object", "pkg/openwrt",
 		"pkg/pipeline", "pkg/reconcile", "pkg/inputs/retention", "pkg/inputs/source", "pkg/feedback/sdwan/status", "translator",
 		"k8s.io/api/core/v1", "k8s.io/apimachinery/...", "k8s.io/client-go/...", "golang.org/x/sync/errgroup", logrus,
 	}},

@@ -16,6 +16,7 @@ import (
 	"github.com/netloom/netloom/pkg/feedback"
 	"github.com/netloom/netloom/pkg/feedback/metrics"
 	"github.com/netloom/netloom/pkg/feedback/policy/report"
+	"github.com/netloom/netloom/pkg/feedback/target/state"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/reconcile"
@@ -144,7 +145,7 @@ func (c *Controller) next(ctx context.Context, q *queue) bool {
 	}
 	defer q.Done(ref)
 	if idle {
-		if !wait(ctx, gather) {
+		if !feedback.Wait(ctx, gather) {
 			return false
 		}
 		c.world = nil // it is outdated
@@ -209,8 +210,8 @@ func (c *Controller) current() *report.World {
 	}
 	problems, nodes := c.facts()
 	c.world = report.NewWorld(report.Facts{
-		Snapshot: snapshot, Targets: targets, Problems: problems, Cluster: c.opts.Cluster, Nodes: nodes,
-		Now: metav1.NewTime(time.Now().UTC().Truncate(time.Second)),
+		Facts:   state.Facts{Snapshot: snapshot, Problems: problems, Now: feedback.Now()},
+		Targets: targets, Cluster: c.opts.Cluster, Nodes: nodes,
 	})
 	return c.world
 }
@@ -240,17 +241,5 @@ func (c *Controller) retry(ctx context.Context, q *queue, ref object.Ref, err er
 	}
 	c.pause = min(max(2*c.pause, retryMin), retryMax)
 	q.Add(ref)
-	return wait(ctx, c.pause)
-}
-
-// wait waits; it returns false if ctx ended first.
-func wait(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
+	return feedback.Wait(ctx, c.pause)
 }

@@ -5,12 +5,13 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/netloom/netloom/pkg/feedback/policy/report"
+	"github.com/netloom/netloom/pkg/feedback"
+	"github.com/netloom/netloom/pkg/feedback/target/state"
 	"github.com/netloom/netloom/pkg/object"
 )
 
 // event creates an Event for a policy or a Service.
-func (c *Controller) event(key object.Ref, uid string, n report.Note) {
+func (c *Controller) event(key object.Ref, uid string, n state.Note) {
 	of := &corev1.ObjectReference{
 		APIVersion: networkingv1.SchemeGroupVersion.String(), Kind: key.Kind, Namespace: key.Namespace, Name: key.Name,
 		UID: types.UID(uid),
@@ -21,9 +22,5 @@ func (c *Controller) event(key object.Ref, uid string, n report.Note) {
 	if key.Kind == object.KindService {
 		of.APIVersion = corev1.SchemeGroupVersion.String()
 	}
-	kind := corev1.EventTypeNormal
-	if n.Warning {
-		kind = corev1.EventTypeWarning
-	}
-	c.opts.Events.Event(of, kind, n.Reason, n.Message)
+	feedback.Record(c.opts.Events, of, n)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/netloom/netloom/pkg/feedback/policy/report"
+	"github.com/netloom/netloom/pkg/feedback/target/state"
 	"github.com/netloom/netloom/pkg/inputs/retention"
 	"github.com/netloom/netloom/pkg/object"
 )
@@ -44,7 +45,7 @@ func (c *Controller) Kept(all []retention.KeptObject) {
 	}
 	for ref, message := range now {
 		if message != was[ref] {
-			c.event(ref, "", report.Note{Warning: true, Reason: report.ReasonKept, Message: message})
+			c.event(ref, "", state.Note{Warning: true, Reason: report.ReasonKept, Message: message})
 		}
 	}
 }

@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/netloom/netloom/backends"
-	"github.com/netloom/netloom/pkg/cause"
 	"github.com/netloom/netloom/pkg/feedback/policy/report"
+	"github.com/netloom/netloom/pkg/feedback/target"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/reconcile"
 )
@@ -90,17 +90,14 @@ func (c *Controller) targets() []report.Target {
 	var out []report.Target
 	for _, t := range c.opts.State.Targets() {
 		s := t.Status
-		one := report.Target{Name: reportName(t.Name, c.opts.Node), Missing: t.Missing, Rows: t.Rows}
-		if s.Synced() && !s.LastConverged.Before(c.began) {
-			one.Revision, one.Skips = s.Revision, s.Skips
+		one := report.Target{
+			Target: target.Of(&s, c.began), Name: reportName(t.Name, c.opts.Node), Missing: t.Missing, Rows: t.Rows,
 		}
 		switch {
 		case s.Converged:
 		case s.Disturbed != nil && errors.Is(s.Err, s.Disturbed):
-			one.Disturbed, one.Disturbance = s.Disturbed.Changed, s.Disturbed.Error()
-		case s.Err != nil:
-			one.Trouble = cause.Plain(errors.Unwrap(s.Err))
-		default:
+			one.Trouble, one.Disturbed, one.Disturbance = "", s.Disturbed.Changed, s.Disturbed.Error()
+		case s.Err == nil:
 			one.Trouble = "it has not answered yet"
 		}
 		if since, ok := c.troubleSince(t.Name, one.Revision == 0, c.began); ok {

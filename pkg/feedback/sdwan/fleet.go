@@ -11,7 +11,7 @@ import (
 
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/feedback/metrics"
-	"github.com/netloom/netloom/pkg/feedback/sdwan/status"
+	"github.com/netloom/netloom/pkg/feedback/target/state"
 	"github.com/netloom/netloom/pkg/inputs/retention"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
@@ -226,10 +226,10 @@ func (m *member) current() *reconcile.Loop {
 }
 
 // States lists the state of each CNF that has a loop.
-func (f *fleet) States() map[intent.CNFID]status.Loop {
+func (f *fleet) States() map[intent.CNFID]state.Target {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	out := make(map[intent.CNFID]status.Loop, len(f.known))
+	out := make(map[intent.CNFID]state.Target, len(f.known))
 	for id, m := range f.known {
 		if m.running {
 			out[id] = m.loop.state()

@@ -12,7 +12,9 @@ import (
 
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/cause"
-	"github.com/netloom/netloom/pkg/feedback/sdwan/status"
+	"github.com/netloom/netloom/pkg/feedback"
+	"github.com/netloom/netloom/pkg/feedback/target"
+	"github.com/netloom/netloom/pkg/feedback/target/state"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/openwrt"
 	"github.com/netloom/netloom/pkg/reconcile"
@@ -71,7 +73,7 @@ func (d *deviceLoop) run(ctx context.Context) {
 			continue
 		}
 		d.fail(err)
-		wait(ctx, pause)
+		feedback.Wait(ctx, pause)
 		pause = min(2*pause, d.fleet.env.Loops.RetryMax)
 	}
 }
@@ -166,7 +168,7 @@ func (d *deviceLoop) wasSynced() bool {
 // untilCAChanges returns when ctx ends, or when the Secret of the CNF has another CA than before. While the Secret cannot
 // be read, the CA has not changed.
 func (d *deviceLoop) untilCAChanges(ctx context.Context, before []byte) {
-	for wait(ctx, d.fleet.opts.Interval) {
+	for feedback.Wait(ctx, d.fleet.opts.Interval) {
 		if d.cnf.Certificate == "" {
 			continue
 		}
@@ -196,34 +198,18 @@ func (d *deviceLoop) reporter() *openwrt.Client {
 const staleRounds = 2
 
 // state returns the state of the target.
-func (d *deviceLoop) state() status.Loop {
+func (d *deviceLoop) state() state.Target {
 	loop, fault := d.now()
-	var out status.Loop
 	if loop == nil {
-		out.Trouble, out.Stale = cause.Plain(fault), true
-		return out
+		return state.Target{Trouble: cause.Plain(fault), Stale: true}
 	}
 	s, since := loop.Status(), d.began
 	if s.Synced() {
-		out.Revision, out.Skips, since = s.Revision, s.Skips, s.LastConverged
+		since = s.LastConverged
 	}
-	if !s.Converged {
-		out.Trouble = cause.Plain(errors.Unwrap(s.Err))
-		out.Stale = time.Since(since) > staleRounds*d.fleet.opts.Interval
-	}
+	out := target.Of(&s, d.began)
+	out.Stale = !s.Converged && time.Since(since) > staleRounds*d.fleet.opts.Interval
 	return out
-}
-
-// wait waits; it returns false if ctx ended first.
-func wait(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
 }
 
 // deviceObserver reports what the loop of a device does. Only the goroutine of the loop calls it.

@@ -76,7 +76,7 @@ func (r *reports) Published(changed []object.Ref) {
 
 // Run collects reports until ctx ends, one round after the other.
 func (r *reports) Run(ctx context.Context) error {
-	for wait(ctx, r.interval) {
+	for feedback.Wait(ctx, r.interval) {
 		gathered := r.collect(ctx)
 		if ctx.Err() == nil && r.writer != nil {
 			r.show(ctx, gathered)
@@ -180,7 +180,7 @@ func (r *reports) write(ctx context.Context, ref object.Ref, all []gathered) err
 	concerns := slices.DeleteFunc(slices.Clone(all), func(g gathered) bool {
 		return ref.Namespace != r.namespace && g.cnf.Origin.Namespace != ref.Namespace
 	})
-	now := metav1.NewTime(time.Now().UTC().Truncate(time.Second))
+	now := feedback.Now()
 	return r.writer.Replace(ctx, ref, cnf, status.Shown(&cnf.Status, cnf.Generation, information(concerns), now))
 }
 

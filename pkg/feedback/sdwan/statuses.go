@@ -8,6 +8,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 
 	"github.com/netloom/netloom/pkg/feedback/sdwan/status"
+	"github.com/netloom/netloom/pkg/feedback/target/state"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/pipeline"
@@ -17,7 +18,7 @@ import (
 // change; Run writes them.
 type statuses struct {
 	env         Environment
-	states      func() map[intent.CNFID]status.Loop
+	states      func() map[intent.CNFID]state.Target
 	unread      func(intent.CNFID) bool
 	clusterWide bool
 	writer      *writer

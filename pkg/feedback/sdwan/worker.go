@@ -5,11 +5,11 @@ import (
 	"errors"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/util/workqueue"
 
 	"github.com/netloom/netloom/pkg/feedback"
 	"github.com/netloom/netloom/pkg/feedback/sdwan/status"
+	"github.com/netloom/netloom/pkg/feedback/target/state"
 	"github.com/netloom/netloom/pkg/object"
 )
 
@@ -42,7 +42,7 @@ func newStatusWorker(s *statuses) *statusWorker {
 func (w *statusWorker) run(ctx context.Context) {
 	for {
 		first, ended := w.queue.Get()
-		if ended || !wait(ctx, statusGather) {
+		if ended || !feedback.Wait(ctx, statusGather) {
 			return
 		}
 		w.drain(ctx, first)
@@ -73,8 +73,8 @@ func (w *statusWorker) world() *status.World {
 	problems := w.problems
 	w.mu.Unlock()
 	return status.NewWorld(status.Facts{
-		Snapshot: w.env.Pipeline.Latest(), Loops: states, Unread: w.unread, Problems: problems, ClusterWide: w.clusterWide,
-		Now: metav1.NewTime(time.Now().UTC().Truncate(time.Second)),
+		Facts: state.Facts{Snapshot: w.env.Pipeline.Latest(), Problems: problems, Now: feedback.Now()},
+		Loops: states, Unread: w.unread, ClusterWide: w.clusterWide,
 	})
 }
 

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -21,6 +20,7 @@ import (
 	"github.com/netloom/netloom/pkg/feedback"
 	"github.com/netloom/netloom/pkg/feedback/metrics"
 	"github.com/netloom/netloom/pkg/feedback/sdwan/status"
+	"github.com/netloom/netloom/pkg/feedback/target/state"
 	"github.com/netloom/netloom/pkg/object"
 )
 
@@ -93,16 +93,9 @@ func (w *writer) Replace(ctx context.Context, ref object.Ref, o status.Object, n
 }
 
 // record records Events.
-func (w *writer) record(o runtime.Object, notes []status.Note) {
-	if w.events == nil {
-		return
-	}
+func (w *writer) record(o runtime.Object, notes []state.Note) {
 	for _, n := range notes {
-		kind := corev1.EventTypeNormal
-		if n.Warning {
-			kind = corev1.EventTypeWarning
-		}
-		w.events.Event(o, kind, n.Reason, n.Message)
+		feedback.Record(w.events, o, n)
 	}
 }
 

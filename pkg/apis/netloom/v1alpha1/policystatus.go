@@ -163,7 +163,7 @@ type PolicyTarget struct {
 	// +optional
 	Reason string `json:"reason,omitempty"`
 
-	// The reason in human-readable form. Empty while the policy is enforced.
+	// The reason in human-readable form. While the policy is enforced, what there is to remark, usually nothing.
 	// +optional
 	Message string `json:"message,omitempty"`
 

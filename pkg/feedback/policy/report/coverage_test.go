@@ -8,6 +8,7 @@ import (
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/apis/netloom/v1alpha1"
 	"github.com/netloom/netloom/pkg/feedback/policy/report"
+	"github.com/netloom/netloom/pkg/feedback/target/state"
 	"github.com/netloom/netloom/pkg/object"
 )
 
@@ -45,7 +46,7 @@ func TestAPolicyIsNotEnforcedOnPodsWithoutAPort(t *testing.T) {
 	require.Equal(t, "0/1", got.EnforcedTargets)
 	require.True(t, w.Settled(&got))
 	require.Equal(t, report.Meaning, report.Compare(&was, &got))
-	require.Equal(t, []report.Note{{Warning: true, Reason: report.ReasonPodsWithoutPort, Message: "ovn: " + got.Targets[0].Message}}, w.Notes(&was, &got))
+	require.Equal(t, []state.Note{{Warning: true, Reason: report.ReasonPodsWithoutPort, Message: "ovn: " + got.Targets[0].Message}}, w.Notes(&was, &got))
 
 	partly.Missing = lacking("db-1", "db-2")
 	w = s.world(partly)
@@ -60,5 +61,5 @@ func TestAPolicyIsNotEnforcedOnPodsWithoutAPort(t *testing.T) {
 	w = s.world(s.synced())
 	whole := w.Status(p, &more)
 	require.Equal(t, "True Enforced", enforced(&whole))
-	require.Equal(t, []report.Note{{Reason: report.ReasonEnforced, Message: "generation 1 is enforced by ovn"}}, w.Notes(&more, &whole))
+	require.Equal(t, []state.Note{{Reason: report.ReasonEnforced, Message: "generation 1 is enforced by ovn"}}, w.Notes(&more, &whole))
 }

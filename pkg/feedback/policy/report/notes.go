@@ -6,23 +6,17 @@ import (
 	"strings"
 
 	"github.com/netloom/netloom/pkg/apis/netloom/v1alpha1"
+	"github.com/netloom/netloom/pkg/feedback/target/state"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
 )
 
-// Note is something to report to people about an object.
-type Note struct {
-	Warning bool
-	Reason  string // one word, for programs
-	Message string
-}
-
 // Notes lists what to report when the status of a policy changes from was to now. What stays the same is not repeated.
-func (w *World) Notes(was, now *v1alpha1.PolicyStatusStatus) []Note {
-	var out []Note
+func (w *World) Notes(was, now *v1alpha1.PolicyStatusStatus) []state.Note {
+	var out []state.Note
 	out = append(out, problemNotes(was.Problems, now.Problems)...)
 	if now.ObservedGeneration != was.ObservedGeneration && now.ProblemCount == 0 {
-		out = append(out, Note{Reason: ReasonTranslated, Message: fmt.Sprintf("generation %d is translated", now.ObservedGeneration)})
+		out = append(out, state.Note{Reason: ReasonTranslated, Message: fmt.Sprintf("generation %d is translated", now.ObservedGeneration)})
 	}
 	for _, t := range w.Own(now) {
 		var old v1alpha1.PolicyTarget
@@ -34,21 +28,21 @@ func (w *World) Notes(was, now *v1alpha1.PolicyStatusStatus) []Note {
 		}
 		switch {
 		case t.Reason == ReasonSkipped && old.Message != t.Message:
-			out = append(out, Note{Warning: true, Reason: ReasonSkipped, Message: t.Name + ": " + t.Message})
+			out = append(out, state.Note{Warning: true, Reason: ReasonSkipped, Message: t.Name + ": " + t.Message})
 		case t.Reason == ReasonPodsWithoutPort && old.Reason != t.Reason:
-			out = append(out, Note{Warning: true, Reason: t.Reason, Message: t.Name + ": " + t.Message})
+			out = append(out, state.Note{Warning: true, Reason: t.Reason, Message: t.Name + ": " + t.Message})
 		case t.Enforced && (old.Generation != t.Generation || old.Reason == ReasonSkipped || old.Reason == ReasonPodsWithoutPort):
-			out = append(out, Note{Reason: ReasonEnforced, Message: fmt.Sprintf("generation %d is enforced by %s", t.Generation, t.Name)})
+			out = append(out, state.Note{Reason: ReasonEnforced, Message: fmt.Sprintf("generation %d is enforced by %s", t.Generation, t.Name)})
 		}
 	}
 	return out
 }
 
-func problemNotes(was, now []v1alpha1.PolicyProblem) []Note {
-	var out []Note
+func problemNotes(was, now []v1alpha1.PolicyProblem) []state.Note {
+	var out []state.Note
 	for _, p := range now {
 		if !slices.Contains(was, p) {
-			out = append(out, Note{Warning: true, Reason: ReasonProblem, Message: cut(problemText(p))})
+			out = append(out, state.Note{Warning: true, Reason: ReasonProblem, Message: cut(problemText(p))})
 		}
 	}
 	return out
@@ -72,10 +66,10 @@ func (w *World) Service(key object.Ref, was Service) (out Service, settled bool)
 	}
 	for i := range w.targets {
 		t := &w.targets[i]
-		if _, skipped := t.skips[string(id)]; skipped {
+		if _, skipped := t.lag.Refusal(string(id)); skipped {
 			continue
 		}
-		if t.all || t.behind.LoadBalancers[id] || t.Stale {
+		if t.lag.All || t.lag.Behind.LoadBalancers[id] || t.Stale {
 			settled = false
 			out.Balanced = append(out.Balanced, slices.DeleteFunc(slices.Clone(was.Balanced), func(old string) bool {
 				return !strings.HasPrefix(old, t.Name+" ")
@@ -113,11 +107,11 @@ func frontends(b *intent.LoadBalancer) string {
 }
 
 // Notes lists what to report when the report on a Service changes from was to s.
-func (s Service) Notes(was Service) []Note {
+func (s Service) Notes(was Service) []state.Note {
 	out := problemNotes(was.Problems, s.Problems)
 	for _, text := range s.Balanced {
 		if !slices.Contains(was.Balanced, text) {
-			out = append(out, Note{Reason: ReasonLoadBalanced, Message: text})
+			out = append(out, state.Note{Reason: ReasonLoadBalanced, Message: text})
 		}
 	}
 	return out

@@ -144,13 +144,17 @@ func (w *World) target(t *target, p Policy, intents []*intent.Policy, had *v1alp
 	return out
 }
 
-// judge reports whether a target enforces the intents of a policy, which have or had these IDs, and if not, why.
+// judge reports whether a target enforces the intents of a policy, which have or had these IDs, and if not, why. The message for one that is
+// enforced is what there is to remark; "" for nothing.
 func (t *target) judge(s *intent.Snapshot, ids [2]intent.PolicyID, intents []*intent.Policy) (reason, message string) {
-	lacks := t.all || t.behind.Policies[ids[0]] || t.behind.Policies[ids[1]] || t.Trouble != "" && t.lacksMembers(s, intents)
-	skipped := ""
+	lacks := t.lag.All || t.lag.Behind.Policies[ids[0]] || t.lag.Behind.Policies[ids[1]] || t.Trouble != "" && t.lacksMembers(s, intents)
+	skipped, remark := "", ""
 	for _, i := range intents {
-		if why, ok := t.skips[string(i.ID)]; ok && skipped == "" {
+		if why, ok := t.lag.Refusal(string(i.ID)); ok && skipped == "" {
 			skipped = cut("it cannot express this and denies it: " + why)
+		}
+		if why, ok := t.lag.Remark(string(i.ID)); ok && remark == "" {
+			remark = cut(why)
 		}
 	}
 	switch {
@@ -165,7 +169,7 @@ func (t *target) judge(s *intent.Snapshot, ids [2]intent.PolicyID, intents []*in
 	case skipped != "":
 		return ReasonSkipped, skipped
 	default:
-		return ReasonEnforced, ""
+		return ReasonEnforced, remark
 	}
 }
 
@@ -188,7 +192,7 @@ func uncovered(missing backends.Gaps, selected int) string {
 
 // lacksMembers reports whether the target may lack members of the sets of intents.
 func (t *target) lacksMembers(s *intent.Snapshot, intents []*intent.Policy) bool {
-	lacks := func(id intent.SetID) bool { return t.behind.Sets[id] }
+	lacks := func(id intent.SetID) bool { return t.lag.Behind.Sets[id] }
 	for _, i := range intents {
 		if lacks(i.Subject) {
 			return true

@@ -15,6 +15,7 @@ import (
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/apis/netloom/v1alpha1"
 	"github.com/netloom/netloom/pkg/feedback/policy/report"
+	"github.com/netloom/netloom/pkg/feedback/target/state"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/translator"
@@ -63,13 +64,15 @@ func (s *scene) policy(generation int64, from string, port int) report.Policy {
 func (s *scene) world(targets ...report.Target) *report.World {
 	snapshot := s.translator.Snapshot()
 	s.now = s.now.Add(time.Second)
-	return report.NewWorld(report.Facts{Snapshot: snapshot, Targets: targets, Problems: s.translator.Problems(), Now: metav1.NewTime(s.now)})
+	return report.NewWorld(report.Facts{
+		Facts: state.Facts{Snapshot: snapshot, Problems: s.translator.Problems(), Now: metav1.NewTime(s.now)}, Targets: targets,
+	})
 }
 
 // synced is a target in sync with the newest snapshot.
 func (s *scene) synced() report.Target {
 	return report.Target{
-		Name: "ovn", Revision: s.translator.Snapshot().Revision(), Rows: func(*intent.Snapshot, intent.Origin) int { return 3 },
+		Target: state.Target{Revision: s.translator.Snapshot().Revision()}, Name: "ovn", Rows: func(*intent.Snapshot, intent.Origin) int { return 3 },
 	}
 }
 
@@ -253,14 +256,30 @@ func TestWhatATargetCannotExpressIsReported(t *testing.T) {
 	require.Contains(t, got.Targets[0].Message, "no such thing here")
 	require.True(t, w.Settled(&got), "it stays so")
 	notes := w.Notes(&v1alpha1.PolicyStatusStatus{}, &got)
-	require.Equal(t, report.Note{Warning: true, Reason: report.ReasonSkipped, Message: "ovn: " + got.Targets[0].Message}, notes[len(notes)-1])
+	require.Equal(t, state.Note{Warning: true, Reason: report.ReasonSkipped, Message: "ovn: " + got.Targets[0].Message}, notes[len(notes)-1])
+}
+
+// TestARemarkOnWhatIsInEffectIsNoDenial has a target that could not tidy up, for example.
+func TestARemarkOnWhatIsInEffectIsNoDenial(t *testing.T) {
+	s := newScene(t)
+	p := s.policy(1, "web", 80)
+	target := s.synced()
+	target.Skips = []backends.Skip{{Intent: "NetworkPolicy/shop/db/ingress", Reason: "delete firewall-rule x: it is in use", InEffect: true}}
+	w := s.world(target)
+	got := w.Status(p, &v1alpha1.PolicyStatusStatus{})
+	require.Equal(t, "True Enforced", enforced(&got))
+	require.Equal(t, report.ReasonEnforced, got.Targets[0].Reason)
+	require.Equal(t, "delete firewall-rule x: it is in use", got.Targets[0].Message)
+	for _, n := range w.Notes(&v1alpha1.PolicyStatusStatus{}, &got) {
+		require.False(t, n.Warning, n)
+	}
 }
 
 func TestNothingIsReportedBeforeATargetWasAsked(t *testing.T) {
 	s := newScene(t)
 	p := s.policy(1, "web", 80)
 	require.True(t, s.world(report.Target{Name: "ovn"}).Pending())
-	w := s.world(report.Target{Name: "ovn", Stale: true, Trouble: "no route"})
+	w := s.world(report.Target{Name: "ovn", Target: state.Target{Stale: true, Trouble: "no route"}})
 	require.False(t, w.Pending())
 	got := w.Status(p, &v1alpha1.PolicyStatusStatus{})
 	require.Equal(t, "Unknown Unreachable", enforced(&got))
@@ -308,7 +327,7 @@ func TestNotesReportChanges(t *testing.T) {
 	first := s.synced()
 	w := s.world(first)
 	got := w.Status(p, &v1alpha1.PolicyStatusStatus{})
-	require.Equal(t, []report.Note{
+	require.Equal(t, []state.Note{
 		{Reason: report.ReasonTranslated, Message: "generation 1 is translated"},
 		{Reason: report.ReasonEnforced, Message: "generation 1 is enforced by ovn"},
 	}, w.Notes(&v1alpha1.PolicyStatusStatus{}, &got))
@@ -343,7 +362,7 @@ func TestServicesReportWhereTheyAreLoadBalanced(t *testing.T) {
 	w := s.world(s.synced())
 	got, settled = w.Service(key, report.Service{})
 	require.True(t, settled)
-	require.Equal(t, []report.Note{{Reason: report.ReasonLoadBalanced, Message: "ovn load balances tcp/10.96.0.1:80"}}, got.Notes(report.Service{}))
+	require.Equal(t, []state.Note{{Reason: report.ReasonLoadBalanced, Message: "ovn load balances tcp/10.96.0.1:80"}}, got.Notes(report.Service{}))
 	again, _ := w.Service(key, got)
 	require.Empty(t, again.Notes(got))
 	lagging := s.synced()

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/netloom/netloom/pkg/apis/netloom/v1alpha1"
+	"github.com/netloom/netloom/pkg/feedback/target/state"
 )
 
 // summarize combines the targets of s, those of w and those of other existing nodes, into conditions, given the status
@@ -26,14 +27,7 @@ func (w *World) summarize(p Policy, s, had *v1alpha1.PolicyStatusStatus) {
 		s.Subjects += t.Subjects
 	}
 	s.EnforcedTargets = fmt.Sprintf("%d/%d", enforced, len(counted))
-	s.Conditions = []metav1.Condition{translated(s), enforcing(s, counted, enforced)}
-	for i := range s.Conditions {
-		c := &s.Conditions[i]
-		c.ObservedGeneration, c.LastTransitionTime = s.ObservedGeneration, w.Now
-		if old := find(had.Conditions, c.Type); old != nil && old.Status == c.Status {
-			c.LastTransitionTime = old.LastTransitionTime
-		}
-	}
+	s.Conditions = state.Dated([]metav1.Condition{translated(s), enforcing(s, counted, enforced)}, had.Conditions, s.ObservedGeneration, w.Now)
 }
 
 // counted lists the targets that count in the summary: those for p in s that belong to w or to an existing node, plus a
@@ -180,13 +174,4 @@ func behind(s *v1alpha1.PolicyStatusStatus, counted []*v1alpha1.PolicyTarget) st
 		parts = append(parts, text)
 	}
 	return cut(strings.Join(parts, "; "))
-}
-
-// find returns the condition of a type, or nil.
-func find(in []metav1.Condition, typ string) *metav1.Condition {
-	i := slices.IndexFunc(in, func(c metav1.Condition) bool { return c.Type == typ })
-	if i < 0 {
-		return nil
-	}
-	return &in[i]
 }

@@ -1,27 +1,22 @@
 package report
 
 import (
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/apis/netloom/v1alpha1"
+	"github.com/netloom/netloom/pkg/feedback/target/state"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
 )
 
-// Target is the state of a target. Revision is zero for one that has not been in sync yet.
+// Target is the state of a target, and what others did to it.
 type Target struct {
-	Name     string
-	Revision intent.Revision // the snapshot it was last in sync with
-	// Trouble is why the last round failed; "" if it succeeded.
-	Trouble string
-	// Stale is set if it has been in trouble for so long that its content is not known any more.
-	Stale bool
+	state.Target
+
+	Name string
 	// Disturbed is what others changed in it and nothing has repaired, or what they contest, as Disturbance describes; nil if
 	// there is nothing.
 	Disturbed   *backends.Foreign
 	Disturbance string
-	Skips       []backends.Skip // what it cannot express
 	// Missing lists the endpoints with an address that it does not know, so no policy is enforced on them.
 	Missing backends.Gaps
 	// Rows counts the rows that the policies of an origin need; nil if they are not counted.
@@ -30,15 +25,13 @@ type Target struct {
 
 // Facts is what a World is made of.
 type Facts struct {
-	Snapshot *intent.Snapshot // not older than any revision in Targets
-	Targets  []Target
-	Problems []object.Problem
-	Cluster  string // of the snapshot's origins
+	state.Facts
+
+	Targets []Target
+	Cluster string // of the snapshot's origins
 	// Nodes are those with a netloom of their own, which reports on its own targets: each of these nodes has to report. It
 	// is empty if there is only one netloom.
 	Nodes []string
-	// Now is the time to record, in whole seconds as the API stores it.
-	Now metav1.Time
 }
 
 // World is what is known at one moment. It is not safe for concurrent use: it caches what it has worked out.
@@ -52,35 +45,26 @@ type World struct {
 // target is a target with what it may lack.
 type target struct {
 	Target
-	all    bool              // it may lack anything
-	behind intent.Touched    // what changed since it was last in sync
-	skips  map[string]string // reasons by intent
+	lag state.Lag
 }
 
 // NewWorld makes a World of facts.
 func NewWorld(f Facts) *World {
 	w := &World{Facts: f, problems: map[object.Ref][]v1alpha1.PolicyProblem{}, sizes: map[intent.SetID]size{}}
 	for _, t := range f.Targets {
-		w.targets = append(w.targets, newTarget(t, f.Snapshot))
+		w.targets = append(w.targets, newTarget(t, f.Lag(&t.Target)))
 	}
-	for _, p := range f.Problems {
-		w.problems[p.Ref] = append(w.problems[p.Ref], v1alpha1.PolicyProblem{Field: p.Field, Message: p.Message})
+	for ref, problems := range f.ProblemsOf() {
+		for _, p := range problems {
+			w.problems[ref] = append(w.problems[ref], v1alpha1.PolicyProblem{Field: p.Field, Message: p.Message})
+		}
 	}
 	return w
 }
 
-func newTarget(t Target, s *intent.Snapshot) target {
-	out := target{Target: t, skips: map[string]string{}}
-	for _, skip := range t.Skips {
-		out.skips[skip.Intent] = skip.Reason
-	}
-	if t.Revision >= s.Revision() && t.Revision > 0 {
-		return out
-	}
-	var known bool
-	out.behind, known = s.TouchedSince(t.Revision)
-	out.all = !known || out.behind.Families && t.Trouble != ""
-	return out
+func newTarget(t Target, lag state.Lag) target {
+	lag.All = lag.All || lag.Behind.Families && t.Trouble != ""
+	return target{Target: t, lag: lag}
 }
 
 // Alone returns w without the other nodes: a status of it only covers the targets of w.

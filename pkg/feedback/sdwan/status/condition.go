@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
+	"github.com/netloom/netloom/pkg/feedback/target/state"
 )
 
 // Reasons of conditions and of notes.
@@ -54,40 +55,23 @@ func (w *World) conditions(had []metav1.Condition, generation int64, s *standing
 	if s.state == v1alpha1.InSync {
 		ready.Status = metav1.ConditionTrue
 	}
-	out := []metav1.Condition{accepted, ready}
-	for i := range out {
-		c := &out[i]
-		c.ObservedGeneration, c.LastTransitionTime = generation, w.now
-		if old := find(had, c.Type); old != nil && old.Status == c.Status {
-			c.LastTransitionTime = old.LastTransitionTime
-		}
-	}
-	return out
-}
-
-// find returns the condition of a type, or nil.
-func find(in []metav1.Condition, typ string) *metav1.Condition {
-	i := slices.IndexFunc(in, func(c metav1.Condition) bool { return c.Type == typ })
-	if i < 0 {
-		return nil
-	}
-	return &in[i]
+	return state.Dated([]metav1.Condition{accepted, ready}, had, generation, w.Now)
 }
 
 // notes lists what to report when a status changes from had to now.
-func notes(had, now any, s *standing) []Note {
-	var out []Note
+func notes(had, now any, s *standing) []state.Note {
+	var out []state.Note
 	old, fresh := conditionsOf(had), conditionsOf(now)
 	changed := func(typ string) (c *metav1.Condition, differs bool) {
-		c = find(fresh, typ)
-		was := find(old, typ)
+		c = state.Condition(fresh, typ)
+		was := state.Condition(old, typ)
 		return c, was == nil || was.Reason != c.Reason || was.Message != c.Message
 	}
 	if c, differs := changed(v1alpha1.ConditionAccepted); differs && c.Reason != ReasonUnderstood {
-		out = append(out, Note{Warning: true, Reason: c.Reason, Message: c.Message})
+		out = append(out, state.Note{Warning: true, Reason: c.Reason, Message: c.Message})
 	}
 	c, differs := changed(v1alpha1.ConditionReady)
-	if was := find(old, v1alpha1.ConditionReady); was != nil && was.ObservedGeneration != c.ObservedGeneration {
+	if was := state.Condition(old, v1alpha1.ConditionReady); was != nil && was.ObservedGeneration != c.ObservedGeneration {
 		differs = true
 	}
 	if !differs {
@@ -95,12 +79,12 @@ func notes(had, now any, s *standing) []Note {
 	}
 	switch c.Reason {
 	case ReasonInSync:
-		out = append(out, Note{Reason: ReasonApplied, Message: "all pods of the CNF have it: " + names(s.pods)})
+		out = append(out, state.Note{Reason: ReasonApplied, Message: "all pods of the CNF have it: " + names(s.pods)})
 	case ReasonRefused, ReasonTrouble, ReasonConflict:
-		out = append(out, Note{Warning: true, Reason: c.Reason, Message: c.Message})
+		out = append(out, state.Note{Warning: true, Reason: c.Reason, Message: c.Message})
 	case ReasonDeleting:
 		if c.Message != "" {
-			out = append(out, Note{Reason: ReasonDeleting, Message: c.Message})
+			out = append(out, state.Note{Reason: ReasonDeleting, Message: c.Message})
 		}
 	}
 	return out

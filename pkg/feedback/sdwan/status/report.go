@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
+	"github.com/netloom/netloom/pkg/feedback/target/state"
 )
 
 // NotAvailable stands in a CNFStatus for a pod that returned no report.
@@ -141,10 +142,7 @@ func number(raw json.RawMessage) int {
 func Shown(
 	had *v1alpha1.CNFStatusStatus, generation int64, information []v1alpha1.CNFInformation, at metav1.Time,
 ) *v1alpha1.CNFStatusStatus {
-	ready := metav1.Condition{
-		Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: "Reported", ObservedGeneration: generation,
-		LastTransitionTime: at,
-	}
+	ready := metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: "Reported"}
 	silent := 0
 	for i := range information {
 		if information[i].Status == NotAvailable {
@@ -155,10 +153,8 @@ func Shown(
 		ready.Status, ready.Reason = metav1.ConditionFalse, "NotAvailable"
 		ready.Message = strconv.Itoa(silent) + " of " + strconv.Itoa(len(information)) + " pods returned no report"
 	}
-	if old := find(had.Conditions, ready.Type); old != nil && old.Status == ready.Status {
-		ready.LastTransitionTime = old.LastTransitionTime
-	}
 	return &v1alpha1.CNFStatusStatus{
-		AppliedGeneration: generation, AppliedTime: &at, Information: information, Conditions: []metav1.Condition{ready},
+		AppliedGeneration: generation, AppliedTime: &at, Information: information,
+		Conditions: state.Dated([]metav1.Condition{ready}, had.Conditions, generation, at),
 	}
 }

@@ -6,6 +6,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
+	"github.com/netloom/netloom/pkg/feedback/target/state"
 )
 
 // A process that starts knows the current statuses, but not yet the configuration of CNFs. Reporting objects as out of sync for that
@@ -24,7 +25,7 @@ func (g *cnf) present(o Object, pod *v1alpha1.PodStatus) (v1alpha1.PodStatus, st
 		return none, "", false
 	}
 	_, had, _ := v1alpha1.ResourceOf(o)
-	ready := find(conditionsOf(had), v1alpha1.ConditionReady)
+	ready := state.Condition(conditionsOf(had), v1alpha1.ConditionReady)
 	if _, lists := had.(*v1alpha1.SdewanStatus); !lists { // all pods have it, or it is not known which
 		p := *pod
 		p.State = v1alpha1.InSync

@@ -9,6 +9,7 @@ import (
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
 	"github.com/netloom/netloom/pkg/feedback/sdwan/status"
+	"github.com/netloom/netloom/pkg/feedback/target/state"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
 )
@@ -16,14 +17,15 @@ import (
 // restarted judges the rule as a process does that has asked no CNF yet, but for some.
 func (p *place) restarted(asked ...string) *v1alpha1.SdewanStatus {
 	p.Helper()
-	loops := map[intent.CNFID]status.Loop{}
+	loops := map[intent.CNFID]state.Target{}
 	known := map[intent.CNFID]bool{}
 	for _, name := range asked {
 		id := intent.CNFID("site/" + name)
 		loops[id], known[id] = p.loops[id], true
 	}
 	v, ok := status.NewWorld(status.Facts{
-		Snapshot: p.snapshot, Loops: loops, Problems: p.problems, Now: later,
+		Facts:  state.Facts{Snapshot: p.snapshot, Problems: p.problems, Now: later},
+		Loops:  loops,
 		Unread: func(id intent.CNFID) bool { return !known[id] },
 	}).Of(p.rule)
 	require.True(p, ok)
@@ -39,7 +41,7 @@ func TestReportedStatusStandsUntilACNFWasAsked(t *testing.T) {
 	require.Equal(t, &before, p.restarted())
 	require.Equal(t, &before, p.restarted("a"))
 
-	p.loops["site/b"] = status.Loop{Trouble: "no route"}
+	p.loops["site/b"] = state.Target{Trouble: "no route"}
 	require.Equal(t, "pod b: no route", p.restarted("a", "b").Message)
 	require.Equal(t, v1alpha1.InSync, p.restarted("a", "b").Pods[0].State)
 
@@ -70,7 +72,7 @@ func TestTheStatusOfAnotherPodOrGenerationDoesNotStand(t *testing.T) {
 
 func TestARefusalStandsUntilTheCNFWasAsked(t *testing.T) {
 	p := newPlace(t, "a", "b")
-	p.loops["site/b"] = status.Loop{Revision: p.snapshot.Revision(), Skips: []backends.Skip{
+	p.loops["site/b"] = state.Target{Revision: p.snapshot.Revision(), Skips: []backends.Skip{
 		{Intent: "site/cnf/Mwan3Rule/site/web", Reason: "no such policy"},
 	}}
 	before := *p.write()

@@ -11,6 +11,7 @@ import (
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
 	"github.com/netloom/netloom/pkg/feedback/sdwan/status"
+	"github.com/netloom/netloom/pkg/feedback/target/state"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
 )
@@ -26,14 +27,14 @@ type place struct {
 	*testing.T
 	rule     *v1alpha1.Mwan3Rule
 	snapshot *intent.Snapshot
-	loops    map[intent.CNFID]status.Loop
+	loops    map[intent.CNFID]state.Target
 	problems []object.Problem
 	now      metav1.Time
 }
 
 func newPlace(t *testing.T, pods ...string) *place {
 	p := &place{
-		T: t, snapshot: intent.NewSnapshot(), loops: map[intent.CNFID]status.Loop{}, now: noon,
+		T: t, snapshot: intent.NewSnapshot(), loops: map[intent.CNFID]state.Target{}, now: noon,
 		rule: &v1alpha1.Mwan3Rule{ObjectMeta: metav1.ObjectMeta{
 			Namespace: "site", Name: "web", Generation: 1, ResourceVersion: "10",
 			Labels: map[string]string{v1alpha1.LabelPurpose: "cnf"},
@@ -82,7 +83,7 @@ func (p *place) translate() {
 
 // reach brings the target of a pod in sync with the snapshot.
 func (p *place) reach(name string) {
-	p.loops[intent.CNFID("site/"+name)] = status.Loop{Revision: p.snapshot.Revision()}
+	p.loops[intent.CNFID("site/"+name)] = state.Target{Revision: p.snapshot.Revision()}
 }
 
 // edit makes another generation of the rule.
@@ -99,7 +100,7 @@ func (p *place) remove() {
 }
 
 func (p *place) world() *status.World {
-	return status.NewWorld(status.Facts{Snapshot: p.snapshot, Loops: p.loops, Problems: p.problems, Now: p.now})
+	return status.NewWorld(status.Facts{Facts: state.Facts{Snapshot: p.snapshot, Problems: p.problems, Now: p.now}, Loops: p.loops})
 }
 
 // write judges the rule and writes its status.
@@ -137,7 +138,7 @@ func TestAllPodsHaveIt(t *testing.T) {
 
 func TestAPodReportsOnWhatIsInEffect(t *testing.T) {
 	p := newPlace(t, "a")
-	p.loops["site/a"] = status.Loop{Revision: p.snapshot.Revision(), Skips: []backends.Skip{
+	p.loops["site/a"] = state.Target{Revision: p.snapshot.Revision(), Skips: []backends.Skip{
 		{Intent: "site/cnf/Mwan3Rule/site/web", Reason: "a copy of it stays", InEffect: true},
 	}}
 	s := p.write()
@@ -217,13 +218,13 @@ func TestWhyItIsNotInSync(t *testing.T) {
 			delete(p.loops, "site/b")
 		}, v1alpha1.Applying, status.ReasonWriting, "pod b: not written yet"},
 		{"a pod cannot be reached", func(p *place) {
-			p.loops["site/b"] = status.Loop{Trouble: "connection refused", Stale: true}
+			p.loops["site/b"] = state.Target{Trouble: "connection refused", Stale: true}
 		}, v1alpha1.Applying, status.ReasonTrouble, "pod b: connection refused"},
 		{"a pod that had it has been out of reach for long", func(p *place) {
-			p.loops["site/b"] = status.Loop{Revision: p.snapshot.Revision(), Trouble: "no answer", Stale: true}
+			p.loops["site/b"] = state.Target{Revision: p.snapshot.Revision(), Trouble: "no answer", Stale: true}
 		}, v1alpha1.Applying, status.ReasonTrouble, "pod b: no answer"},
 		{"a pod does not take it", func(p *place) {
-			p.loops["site/b"] = status.Loop{Revision: p.snapshot.Revision(), Skips: []backends.Skip{
+			p.loops["site/b"] = state.Target{Revision: p.snapshot.Revision(), Skips: []backends.Skip{
 				{Intent: "site/cnf/Mwan3Rule/site/web", Reason: "no such policy"},
 			}}
 		}, v1alpha1.Applying, status.ReasonRefused, "pod b: no such policy"},
@@ -265,7 +266,7 @@ func TestWhyItIsNotInSync(t *testing.T) {
 func TestAMomentOutOfReachChangesNothing(t *testing.T) {
 	p := newPlace(t, "a")
 	p.write()
-	p.loops["site/a"] = status.Loop{Revision: p.snapshot.Revision(), Trouble: "no answer"}
+	p.loops["site/a"] = state.Target{Revision: p.snapshot.Revision(), Trouble: "no answer"}
 	require.Equal(t, v1alpha1.InSync, p.write().State)
 }
 
@@ -408,13 +409,13 @@ func TestASecretInTheOpenIsWarnedAbout(t *testing.T) {
 func TestNotesAreRecordedOnce(t *testing.T) {
 	p := newPlace(t, "a")
 	v, _ := p.world().Of(p.rule)
-	require.Equal(t, []status.Note{{Reason: "Applied", Message: "all pods of the CNF have it: a"}}, v.Notes)
+	require.Equal(t, []state.Note{{Reason: "Applied", Message: "all pods of the CNF have it: a"}}, v.Notes)
 	p.write()
 	v, _ = p.world().Of(p.rule)
 	require.Empty(t, v.Notes)
 	p.remove()
 	v, _ = p.world().Of(p.rule)
-	require.Equal(t, []status.Note{{Reason: "Deleting", Message: "waiting for pod a: not written yet"}}, v.Notes)
+	require.Equal(t, []state.Note{{Reason: "Deleting", Message: "waiting for pod a: not written yet"}}, v.Notes)
 }
 
 func TestEveryKindHasItsFinalizer(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
+	"github.com/netloom/netloom/pkg/feedback/target/state"
 	"github.com/netloom/netloom/pkg/intent"
 )
 
@@ -38,7 +39,7 @@ func (w *World) sdewan(o Object, had *v1alpha1.SdewanStatus, s *standing) *v1alp
 		return out
 	}
 	out.AppliedGeneration, out.AppliedVersion = o.GetGeneration(), o.GetResourceVersion()
-	now := w.now
+	now := w.Now
 	out.AppliedTime = &now
 	if had.InSync && had.AppliedGeneration == out.AppliedGeneration && had.AppliedVersion != "" && had.AppliedTime != nil {
 		out.AppliedVersion, out.AppliedTime = had.AppliedVersion, had.AppliedTime
@@ -137,7 +138,7 @@ func podsOf(o Object) []v1alpha1.PodStatus {
 // observed returns the generation in an object's conditions; 0 if it has none.
 func observed(o Object) int64 {
 	_, had, _ := v1alpha1.ResourceOf(o)
-	c := find(conditionsOf(had), v1alpha1.ConditionReady)
+	c := state.Condition(conditionsOf(had), v1alpha1.ConditionReady)
 	if c == nil {
 		return 0
 	}

@@ -8,24 +8,18 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
+	"github.com/netloom/netloom/pkg/feedback/target/state"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
 )
 
 // Verdict is what to write to an object.
 type Verdict struct {
-	Status     any      // a pointer to the status of the object's kind
-	Finalizers []string // in the object's order
-	Notes      []Note   // what to report once it is written
+	Status     any          // a pointer to the status of the object's kind
+	Finalizers []string     // in the object's order
+	Notes      []state.Note // what to report once it is written
 	// Settled is set if the CNFs have the object: the verdict stays the same until one of them changes state.
 	Settled bool
-}
-
-// Note is something to report to people about an object.
-type Note struct {
-	Warning bool
-	Reason  string // one word, for programs
-	Message string
 }
 
 // ScopeOf returns the scope of an object; false if it names none.
@@ -216,7 +210,7 @@ func (w *World) since(had []v1alpha1.PodStatus, name string, o Object) *metav1.T
 	if i >= 0 && had[i].State == v1alpha1.InSync && had[i].AppliedTime != nil && observed(o) == o.GetGeneration() {
 		return had[i].AppliedTime
 	}
-	now := w.now
+	now := w.Now
 	return &now
 }
 
