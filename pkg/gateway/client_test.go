@@ -88,7 +88,7 @@ func TestOwnRequestsUseAllAPIServers(t *testing.T) {
 
 	b.change(func() { b.token = "new" })
 	o = o.DeepCopy()
-	o.Spec.ClientConfig.BearerToken = "new"
+	o.Spec.ClientConfig.BearerToken = []byte("new")
 	describe(t, dir, o)
 	await.True(t, ok, "a new token is read from the file")
 	require.NoError(t, os.Remove(filepath.Join(dir, "cluster.json")))

@@ -350,7 +350,7 @@ func TestCredentialsOfTheGatewayRotate(t *testing.T) {
 	require.Equal(t, 200, r.ask(client, http.MethodGet, pods).code)
 	server.change(func() { server.token = "rotated" })
 	o = o.DeepCopy()
-	o.Spec.ClientConfig.BearerToken = "rotated"
+	o.Spec.ClientConfig.BearerToken = []byte("rotated")
 	require.NoError(t, r.gateway.Clusters().Put(o))
 	require.Equal(t, 200, r.ask(client, http.MethodGet, pods).code)
 

@@ -292,7 +292,7 @@ func cluster(name string, a *authority, servers ...*apiServer) *v1alpha1.Upstrea
 	for _, s := range servers {
 		o.Spec.Servers = append(o.Spec.Servers, v1alpha1.UpstreamClusterServer{Endpoint: s.URL})
 	}
-	o.Spec.ClientConfig = v1alpha1.ClientConfig{BearerToken: "gateway", CAData: a.pem(), QPS: 10000, Burst: 10000}
+	o.Spec.ClientConfig = v1alpha1.ClientConfig{BearerToken: []byte("gateway"), CAData: a.pem(), QPS: 10000, Burst: 10000}
 	o.Spec.SecureServing.ClientCAData = a.pem()
 	o.Spec.DispatchPolicies = []v1alpha1.DispatchPolicy{{Rules: []v1alpha1.DispatchPolicyRule{
 		{Verbs: []string{"*"}, APIGroups: []string{"*"}, Resources: []string{"*"}},

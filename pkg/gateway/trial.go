@@ -100,7 +100,7 @@ func try(ctx context.Context, endpoint string, config *v1alpha1.ClientConfig) er
 	}
 	via, err := transport.New(at, transport.Config{
 		Insecure: config.Insecure, CA: config.CAData, Cert: config.CertData, Key: config.KeyData, ServerName: config.ServerName,
-		BearerToken: config.BearerToken,
+		BearerToken: string(config.BearerToken),
 	})
 	if err != nil {
 		return err

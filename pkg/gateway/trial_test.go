@@ -70,7 +70,7 @@ func TestTryFindsWhatIsWrong(t *testing.T) {
 	mu.Unlock()
 	require.ErrorContains(t, gateway.Try(t.Context(), o, time.Now()), "API server "+server.URL+": the user of spec.clientConfig may not create tokenreviews of authentication.k8s.io")
 	require.ErrorContains(t, gateway.Try(t.Context(), o, time.Now().Add(2*time.Hour)), "spec.secureServing.clientCAData: the certificate of \"CN=ca\" has expired")
-	o.Spec.ClientConfig.BearerToken = "wrong"
+	o.Spec.ClientConfig.BearerToken = []byte("wrong")
 	require.ErrorContains(t, gateway.Try(t.Context(), o, time.Now()), "does not accept the credentials")
 	o.Spec.ClientConfig.CAData = other.pem()
 	require.ErrorContains(t, gateway.Try(t.Context(), o, time.Now()), "compare its certificate with spec.clientConfig.caData")

@@ -38,7 +38,7 @@ spec:
   servers:
   - endpoint: https://192.0.2.1:6443
   - {endpoint: "https://192.0.2.2:6443", disabled: true}
-  clientConfig: {bearerToken: t, keyData: a2V5, certData: Y2VydA==, caData: Y2E=, qps: 1, burst: 2, qpsDivisor: 3, serverName: kubernetes}
+  clientConfig: {bearerToken: dA==, keyData: a2V5, certData: Y2VydA==, caData: Y2E=, qps: 1, burst: 2, qpsDivisor: 3, serverName: kubernetes}
   secureServing: {keyData: a2V5, certData: Y2VydA==, clientCAData: Y2E=, serverNames: [b.example]}
   flowControl:
     flowControlSchemas:
@@ -79,7 +79,8 @@ func TestUpstreamClustersAreValidated(t *testing.T) {
 		{"a certificate without a key", "keyData: a2V5, certData: Y2VydA==, caData", "certData: Y2VydA==, caData", "certData and keyData must be set together"},
 		{"a key without a certificate", "keyData: a2V5, certData: Y2VydA==, clientCAData", "keyData: a2V5, clientCAData", "certData and keyData must be set together"},
 		{"a CA that is not used", "qpsDivisor: 3", "insecure: true", "caData has no effect with insecure"},
-		{"a token that is too long", "bearerToken: t", "bearerToken: " + long(16385), "spec.clientConfig.bearerToken: Too long"},
+		{"a token that is too long", "bearerToken: dA==", "bearerToken: " + long(21852), "spec.clientConfig.bearerToken: Too long"},
+		{"a token that is not in base64", "bearerToken: dA==", "bearerToken: eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJhIn0.c2ln", `bearerToken must be in base64, as KubeGateway reads it: printf %s "$TOKEN" | base64 -w0`},
 		{"a negative rate", "qps: 1, burst: 2, qpsDivisor", "qps: -1, burst: 2, qpsDivisor", "spec.clientConfig.qps in body should be greater than or equal to 0"},
 		{"a host name in capitals", "[b.example]", "[B.example]", "spec.secureServing.serverNames[0]"},
 		{"a host name twice", "[b.example]", "[b.example, b.example]", "spec.secureServing.serverNames[1]: Duplicate value"},

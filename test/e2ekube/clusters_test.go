@@ -127,7 +127,7 @@ kind: UpstreamCluster
 metadata: {name: b}
 spec:
   servers: [{endpoint: "` + config.Host + `"}]
-  clientConfig: {bearerToken: "` + b.Token(home, "netloom-peer") + `", caData: ` + base64.StdEncoding.EncodeToString(ca) + `}
+  clientConfig: {bearerToken: ` + base64.StdEncoding.EncodeToString([]byte(b.Token(home, "netloom-peer"))) + `, caData: ` + base64.StdEncoding.EncodeToString(ca) + `}
   dispatchPolicies: [{rules: [{verbs: ["*"], apiGroups: ["*"], resources: ["*"]}]}]
 `)
 	objects := central(t, "upstreams")(settingsFor(w.ovn) + "cluster: a\nupstreams: crd\n")

@@ -135,7 +135,7 @@ kind: UpstreamCluster
 metadata: {name: a.example}
 spec:
   servers: [{endpoint: "` + config.Host + `"}]
-  clientConfig: {bearerToken: ` + kube.Token(home, upstreamAccount) + `, caData: ` + secret["ca.crt"] + `, qps: 1000}
+  clientConfig: {bearerToken: ` + base64.StdEncoding.EncodeToString([]byte(kube.Token(home, upstreamAccount))) + `, caData: ` + secret["ca.crt"] + `, qps: 1000}
   secureServing: {clientCAData: ` + secret["ca.crt"] + `}
   dispatchPolicies: [` + everyRequest + `]
 `)

@@ -121,7 +121,7 @@ kind: UpstreamCluster
 metadata: {name: `+name+`}
 spec:
   servers: [{endpoint: "`+config.Host+`"}`+g.also+`]
-  clientConfig: {bearerToken: `+token+`, caData: `+pem+`, qps: 1000}
+  clientConfig: {bearerToken: `+base64.StdEncoding.EncodeToString([]byte(token))+`, caData: `+pem+`, qps: 1000}
   secureServing: {clientCAData: `+pem+`, serverNames: [`+names[name]+`]}
 `+g.spec), 0o600))
 }

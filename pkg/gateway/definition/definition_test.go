@@ -14,7 +14,7 @@ kind: UpstreamCluster
 metadata: {name: a.example}
 spec:
   servers: [{endpoint: "https://192.168.0.1:6443"}, {endpoint: "https://[2001:db8::1]:6443", disabled: true}]
-  clientConfig: {bearerToken: t, qps: 10, burst: 20, qpsDivisor: 2, serverName: kubernetes}
+  clientConfig: {bearerToken: dA==, qps: 10, burst: 20, qpsDivisor: 2, serverName: kubernetes}
   secureServing: {serverNames: [b.example]}
   flowControl:
     flowControlSchemas:
@@ -64,11 +64,11 @@ func TestAllFaultsAreReportedAtOnce(t *testing.T) {
 
 func TestFaultsDoNotShowCredentials(t *testing.T) {
 	for _, token := range []string{"*s3cret", "!!int s3cret", "!!int \"s3cret`x\"", "{s3: cret}", "\"s3cret", "!!float s3cret", "s3cret: x"} {
-		found := definition.Read([]byte(strings.Replace(good, "bearerToken: t", "bearerToken: "+token, 1)))
+		found := definition.Read([]byte(strings.Replace(good, "bearerToken: dA==", "bearerToken: "+token, 1)))
 		require.Error(t, found[0].Err, token)
 		require.NotContains(t, found[0].Err.Error(), "cret", token)
 	}
-	err := definition.Read([]byte(strings.Replace(good, "bearerToken: t", "certData: s3cret!, keyData: s3cret!", 1)))[0].Err
+	err := definition.Read([]byte(strings.Replace(good, "bearerToken: dA==", "certData: s3cret!, keyData: s3cret!", 1)))[0].Err
 	require.ErrorContains(t, err, "spec.clientConfig.keyData", "it is not in base64")
 	require.NotContains(t, err.Error(), "s3cret")
 }
@@ -84,8 +84,8 @@ func TestFaults(t *testing.T) {
 		{"an alias of nothing", `upsteamSubset: ["https://192.168.0.1:6443"]`, `upsteamSubset: ["https://x"]`, "must list endpoints of servers"},
 		{"two limits", "exempt: {}", "exempt: {}, maxRequestsInflight: {max: 1}", "exactly one of"},
 		{"no limit", ", exempt: {}", "", "exactly one of"},
-		{"a certificate without a key", "bearerToken: t", "bearerToken: t, certData: eA==", "must be set together"},
-		{"a certificate that is none", "bearerToken: t", "bearerToken: t, certData: eA==, keyData: eA==", "spec.clientConfig.certData"},
+		{"a certificate without a key", "bearerToken: dA==", "bearerToken: dA==, certData: eA==", "must be set together"},
+		{"a certificate that is none", "bearerToken: dA==", "bearerToken: dA==, certData: eA==, keyData: eA==", "spec.clientConfig.certData"},
 		{"a CA that is none", "[b.example]", "[b.example], clientCAData: eA==", "spec.secureServing.clientCAData"},
 		{"a service account without a namespace", "{namespace: shop, name: s}", "{name: s}", "namespace"},
 		{"a path that is none", "/healthz,", "healthz,", "must begin with /"},
@@ -106,7 +106,7 @@ func TestFaults(t *testing.T) {
 }
 
 func TestFaultsShowNoSecrets(t *testing.T) {
-	err := definition.Read([]byte(strings.Replace(good, "bearerToken: t", "bearerToken: "+strings.Repeat("s3cr3t", 5000), 1)))[0].Err
+	err := definition.Read([]byte(strings.Replace(good, "bearerToken: dA==", "bearerToken: "+strings.Repeat("s3cr3t", 5000), 1)))[0].Err
 	require.ErrorContains(t, err, "spec.clientConfig.bearerToken")
 	require.NotContains(t, err.Error(), "s3cr3t")
 }

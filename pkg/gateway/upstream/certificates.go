@@ -19,7 +19,7 @@ type certificates struct {
 	connects  [sha256.Size]byte // the digest of client, as far as connections depend on it
 }
 
-// CheckCertificates reports all faults of the certificates and keys in spec.
+// CheckCertificates reports all faults of the certificates, keys and tokens in spec.
 func CheckCertificates(spec *v1alpha1.UpstreamClusterSpec) error {
 	_, err := loadCertificates(spec)
 	return err
@@ -35,6 +35,7 @@ func loadCertificates(spec *v1alpha1.UpstreamClusterSpec) (*certificates, error)
 			faults = append(faults, fmt.Errorf("%s: %w", field, err))
 		}
 	}
+	note("spec.clientConfig.bearerToken", checkToken(client.BearerToken))
 	_, err := keyPair(client.CertData, client.KeyData)
 	note("spec.clientConfig.certData", err)
 	_, err = certPool(client.CAData)
@@ -71,7 +72,7 @@ func certPool(pem []byte) (*x509.CertPool, error) {
 // connects is the digest of what connections depend on.
 func connects(c *v1alpha1.ClientConfig) [sha256.Size]byte {
 	h := sha256.New()
-	for _, part := range [][]byte{[]byte(c.BearerToken), c.KeyData, c.CertData, c.CAData, []byte(c.ServerName), {b(c.Insecure)}} {
+	for _, part := range [][]byte{c.BearerToken, c.KeyData, c.CertData, c.CAData, []byte(c.ServerName), {b(c.Insecure)}} {
 		_, _ = h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part))))
 		_, _ = h.Write(part)
 	}

@@ -405,7 +405,7 @@ func TestCredentialsChangeInPlace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServers()
 		o := object("a")
-		o.Spec.ClientConfig.BearerToken = "old"
+		o.Spec.ClientConfig.BearerToken = []byte("old")
 		c := start(t, s, o)
 		r, err := http.NewRequestWithContext(upstream.WithStream(t.Context()), http.MethodGet, "https://upstream/watch", http.NoBody)
 		require.NoError(t, err)
@@ -416,7 +416,7 @@ func TestCredentialsChangeInPlace(t *testing.T) {
 		require.Equal(t, "Bearer client", r.Header.Get("Authorization"), "the request of the caller is not changed")
 
 		o = o.DeepCopy()
-		o.Spec.ClientConfig.BearerToken = "new"
+		o.Spec.ClientConfig.BearerToken = []byte("new")
 		require.NoError(t, c.Update(o))
 		require.NoError(t, ask(t, c), "it is ready without a new check")
 		require.Equal(t, "Bearer new", s.tokens["a"])
@@ -451,7 +451,7 @@ func TestWhatConnectionsDependOn(t *testing.T) {
 		require.NoError(t, response.Body.Close())
 		require.Empty(t, s.tokens["a"], "only the gateway's own credentials are sent")
 		for name, change := range map[string]func(c *v1alpha1.ClientConfig){
-			"the token":       func(c *v1alpha1.ClientConfig) { c.BearerToken += "x" },
+			"the token":       func(c *v1alpha1.ClientConfig) { c.BearerToken = append(c.BearerToken, 'x') },
 			"the CA":          func(c *v1alpha1.ClientConfig) { c.CAData, _ = certificate(t) },
 			"the certificate": func(c *v1alpha1.ClientConfig) { c.CertData, c.KeyData = certificate(t) },
 			"the name":        func(c *v1alpha1.ClientConfig) { c.ServerName += "x" },

@@ -50,7 +50,7 @@ func newEndpoint(name string, certs *certificates, before *endpoint, opts Option
 		return nil, fmt.Errorf("connect to %s: %w", name, err)
 	}
 	e := &endpoint{
-		name: name, url: at, connects: certs.connects, token: certs.client.BearerToken, transport: via, streams: newStreams(),
+		name: name, url: at, connects: certs.connects, token: string(certs.client.BearerToken), transport: via, streams: newStreams(),
 		health: newHealth(opts.Probe, opts.Log.WithField("endpoint", name)), stop: func() {},
 	}
 	if before != nil {

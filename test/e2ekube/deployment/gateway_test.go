@@ -226,7 +226,7 @@ func TestNotesOfTheGateway(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, notes, "kubectl -n chart create secret tls netloom-gateway-tls --cert tls.crt --key tls.key\n")
 	require.Contains(t, notes, "kubectl -n chart get service netloom-gateway ")
-	require.Contains(t, notes, "kubectl -n chart create token netloom-gateway-upstream --duration 8760h\n")
+	require.Contains(t, notes, "kubectl -n chart create token netloom-gateway-upstream --duration 8760h | tr -d '\\n' | base64 -w0\n")
 	require.NotContains(t, notes, "in sync")
 }
 

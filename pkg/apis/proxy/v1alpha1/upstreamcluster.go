@@ -89,6 +89,7 @@ type UpstreamClusterServer struct {
 
 // ClientConfig is how the gateway connects to the API servers of a cluster.
 //
+// +kubebuilder:validation:XValidation:rule="!has(self.bearerToken) || self.bearerToken.matches(\"^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$\")",message="bearerToken must be in base64, as KubeGateway reads it: printf %s \"$TOKEN\" | base64 -w0"
 // +kubebuilder:validation:XValidation:rule="has(self.certData) == has(self.keyData)",message="certData and keyData must be set together"
 // +kubebuilder:validation:XValidation:rule="!(has(self.insecure) && self.insecure) || !has(self.caData)",message="caData has no effect with insecure"
 type ClientConfig struct {
@@ -96,10 +97,12 @@ type ClientConfig struct {
 	// +optional
 	Insecure bool `json:"insecure,omitempty"`
 
-	// The bearer token of the gateway.
+	// The bearer token of the gateway, in base64, without a line end: printf %s "$TOKEN" | base64 -w0
 	// +optional
-	// +kubebuilder:validation:MaxLength=16384
-	BearerToken string `json:"bearerToken,omitempty"`
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:Format:=""
+	// +kubebuilder:validation:MaxLength=21848
+	BearerToken []byte `json:"bearerToken,omitempty"`
 
 	// The private key of certData, in PEM.
 	// +optional
