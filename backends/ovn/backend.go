@@ -62,12 +62,6 @@ type Backend struct {
 	keep  map[object.Ref]bool // objects whose rows stay although the snapshot does not have them
 }
 
-// pending is the effect of a plan on the model, once it is applied.
-type pending struct {
-	plan   *backends.Plan
-	commit func()
-}
-
 var ownerPattern = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,30}[a-z0-9])?$`)
 
 // New makes the backend of the database that client connects to. The caller runs and closes the client.
@@ -162,4 +156,11 @@ func (b *Backend) HasPort(name string) bool {
 // database returns the target as it is now.
 func (b *Backend) database() *database {
 	return &database{client: b.client, schema: b.client.Schema(), owner: b.names.Owner}
+}
+
+// renderer renders a snapshot for the target. U is what the target has for load balancers while they are unavailable, otherwise nil.
+func (b *Backend) renderer(want *intent.Snapshot, schema ovsdb.Schema, u *unavailable) *renderer {
+	return &renderer{
+		names: b.names, want: want, rate: b.rate, schema: schema, hairpins: b.loadBalancers.settings.Hairpin, unavailable: u,
+	}
 }

@@ -28,10 +28,12 @@
 //
 // # Stages of a plan
 //
-// Plan reads the database (observe, loadbalancers), renders policies (render) and load balancers (internal/lb), keeps what
-// must not be deleted (keptports, lost), compares (internal/nb) and splits the operations into transactions (arrange).
-// From then on the model is what the database has, and a plan only handles what changed (incremental). Changes by others are recorded
-// (watch) and undone individually (repair). No stage calls back into the backend.
+// Plan decides what to look at (since). The first plan reads everything back (fullplan): it reads the database (observe, loadbalancers),
+// renders policies (render) and load balancers (internal/lb), keeps what must not be deleted (keptports, lost) and compares (internal/nb).
+// From then on the model is what the database has, and a plan only handles what changed (changeplan): load balancers, and the groups,
+// address sets and members of policies (policyplan). Either way the operations are split into transactions (arrange), and their effect on
+// the model is pending until Apply has written them (pending). Changes by others are recorded (watch) and undone individually (repair). No
+// stage calls back into the backend.
 //
 // # Logical ports
 //

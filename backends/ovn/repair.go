@@ -78,11 +78,7 @@ func (b *Backend) Repair(ctx context.Context) (*backends.Plan, error) {
 
 	nb.Sort(ops)
 	plan := &backends.Plan{Revision: m.snapshot.Revision(), Owned: m.size(), Ops: show(arrange(ops, false), m.ports, names)}
-	b.pending = &pending{plan: plan, commit: func() { b.watch.settle(rows) }}
-	if plan.Empty() {
-		b.pending.commit()
-		b.pending = nil
-	}
+	b.await(plan, func() { b.watch.settle(rows) })
 	return plan, nil
 }
 

@@ -125,51 +125,6 @@ func (r *renderer) sharedGroup(s share, by sharers) *group {
 // sharerEdit is what a plan changes about the sharers of a group that stays.
 type sharerEdit struct{ put, cut sharers }
 
-// collectShares plans the shared groups of the policies that changed.
-func (p *planner) collectShares() {
-	edits := map[intent.SetID]*sharerEdit{}
-	edit := func(id intent.SetID) *sharerEdit {
-		if edits[id] == nil {
-			edits[id] = &sharerEdit{sharers{}, sharers{}}
-		}
-		return edits[id]
-	}
-	found := map[intent.SetID]share{}
-	for id := range p.changed {
-		was, is := p.m.policies[id], p.r.want.Policy(id)
-		before, after := sharersOf(was), sharersOf(is)
-		for set, paths := range before {
-			if after[set] != paths || was.Origin != is.Origin {
-				edit(set).cut[was.Origin.String()] = paths
-			}
-		}
-		for set, paths := range after {
-			if before[set] != paths || was.Origin != is.Origin {
-				edit(set).put[is.Origin.String()] = paths
-			}
-		}
-		if is != nil {
-			for s := range sharesOf(is) {
-				found[s.set] = s
-			}
-		}
-	}
-	for id, e := range edits {
-		old := p.m.groups[id]
-		switch {
-		case old == nil:
-			if s, some := found[id]; some {
-				p.groups[id] = p.r.sharedGroup(s, e.put)
-			}
-		case e.leaves(old.sharers) == 0:
-			p.groups[id] = nil
-		default:
-			p.sharers[id] = e
-			p.ops = append(p.ops, nb.Mutate(p.r.bareNotes(id), nb.ColumnExternalIDs, map[string]string(e.put), map[string]string(e.cut)))
-		}
-	}
-}
-
 // leaves counts the sharers after an edit.
 func (e *sharerEdit) leaves(have sharers) int {
 	n := len(have)

@@ -2,7 +2,6 @@ package ovn
 
 import (
 	"maps"
-	"net/netip"
 	"slices"
 
 	"github.com/netloom/netloom/backends/ovn/internal/nb"
@@ -10,8 +9,8 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 )
 
-// planner plans the rows for policies from what changed since the model, which it does not change before commit.
-type planner struct {
+// policyPlan plans the rows for policies from what changed since the model, which it does not change before commit.
+type policyPlan struct {
 	r           *renderer
 	m           *model
 	moved       map[string][]string // names of logical ports, see Backend
@@ -24,9 +23,9 @@ type planner struct {
 	ops         []*nb.Op
 }
 
-// planChanges plans only from changes. The model has to match the target.
-func planChanges(r *renderer, m *model, changes []intent.Change, moved map[string][]string) *planner {
-	p := &planner{
+// planPolicies plans what changes of the snapshot and moved logical ports ask for.
+func planPolicies(r *renderer, m *model, changes []intent.Change, moved map[string][]string) *policyPlan {
+	p := &policyPlan{
 		r: r, m: m, moved: moved, changed: map[intent.PolicyID]bool{}, groups: map[intent.SetID]*group{},
 		sharers: map[intent.SetID]*sharerEdit{}, deltas: map[intent.SetID]*delta{}, memberships: memberships{},
 	}
@@ -39,7 +38,7 @@ func planChanges(r *renderer, m *model, changes []intent.Change, moved map[strin
 }
 
 // collect gathers the changed policies, the subjects that have to be rendered for them, and the net membership changes.
-func (p *planner) collect(changes []intent.Change) {
+func (p *policyPlan) collect(changes []intent.Change) {
 	subjects := map[intent.SetID]bool{}
 	for _, c := range changes {
 		for _, id := range c.Policies {
@@ -73,7 +72,7 @@ func (p *planner) collect(changes []intent.Change) {
 }
 
 // markSubjects adds the subjects that a policy had, and those that it has.
-func (p *planner) markSubjects(subjects map[intent.SetID]bool, id intent.PolicyID) {
+func (p *policyPlan) markSubjects(subjects map[intent.SetID]bool, id intent.PolicyID) {
 	for _, policy := range []*intent.Policy{p.m.policies[id], p.r.want.Policy(id)} {
 		if policy != nil {
 			for _, s := range subjectsOf(policy) {
@@ -84,7 +83,7 @@ func (p *planner) markSubjects(subjects map[intent.SetID]bool, id intent.PolicyI
 }
 
 // collectMoved adds the subjects of unchanged policies whose rules have other places now because other policies changed.
-func (p *planner) collectMoved(subjects map[intent.SetID]bool) {
+func (p *policyPlan) collectMoved(subjects map[intent.SetID]bool) {
 	ordered := func(policy *intent.Policy) bool { return policy != nil && policy.Tier.Ordered() }
 	some := false
 	for id := range p.changed {
@@ -100,8 +99,53 @@ func (p *planner) collectMoved(subjects map[intent.SetID]bool) {
 	}
 }
 
+// collectShares plans the shared groups of the policies that changed.
+func (p *policyPlan) collectShares() {
+	edits := map[intent.SetID]*sharerEdit{}
+	edit := func(id intent.SetID) *sharerEdit {
+		if edits[id] == nil {
+			edits[id] = &sharerEdit{sharers{}, sharers{}}
+		}
+		return edits[id]
+	}
+	found := map[intent.SetID]share{}
+	for id := range p.changed {
+		was, is := p.m.policies[id], p.r.want.Policy(id)
+		before, after := sharersOf(was), sharersOf(is)
+		for set, paths := range before {
+			if after[set] != paths || was.Origin != is.Origin {
+				edit(set).cut[was.Origin.String()] = paths
+			}
+		}
+		for set, paths := range after {
+			if before[set] != paths || was.Origin != is.Origin {
+				edit(set).put[is.Origin.String()] = paths
+			}
+		}
+		if is != nil {
+			for s := range sharesOf(is) {
+				found[s.set] = s
+			}
+		}
+	}
+	for id, e := range edits {
+		old := p.m.groups[id]
+		switch {
+		case old == nil:
+			if s, some := found[id]; some {
+				p.groups[id] = p.r.sharedGroup(s, e.put)
+			}
+		case e.leaves(old.sharers) == 0:
+			p.groups[id] = nil
+		default:
+			p.sharers[id] = e
+			p.ops = append(p.ops, nb.Mutate(p.r.bareNotes(id), nb.ColumnExternalIDs, map[string]string(e.put), map[string]string(e.cut)))
+		}
+	}
+}
+
 // planGroups compares the port groups and ACLs of the subjects rendered again.
-func (p *planner) planGroups() {
+func (p *policyPlan) planGroups() {
 	want, have := nb.Rows{}, nb.Rows{}
 	for subject, g := range p.groups {
 		old := p.m.groups[subject]
@@ -133,7 +177,7 @@ func withoutPorts(pg *nb.Row) *nb.Row {
 }
 
 // planReferents creates the address sets and meters that are newly used and removes those that are no longer used.
-func (p *planner) planReferents() {
+func (p *policyPlan) planReferents() {
 	peers, meters := map[addressSetRef]int{}, map[uint32]int{}
 	for subject, g := range p.groups {
 		if old := p.m.groups[subject]; old != nil {
@@ -165,9 +209,24 @@ func (p *planner) planReferents() {
 	p.ops = append(p.ops, nb.Diff(want, have)...)
 }
 
+// portEdits returns the edits of the port groups that existed before and stay.
+func (p *policyPlan) portEdits() *portEdits {
+	stays := func(id intent.SetID) bool {
+		g, rendered := p.groups[id]
+		return p.m.groups[id] != nil && (!rendered || g != nil)
+	}
+	e := &portEdits{m: p.m, keys: map[intent.SetID]map[object.Key]bool{}, memberships: map[membership]membershipEdit{}, stays: stays}
+	for id, d := range p.deltas {
+		if stays(id) {
+			e.add(id, d.keys)
+		}
+	}
+	return e
+}
+
 // planMembers adds the members that joined and removes those that left, in groups and address sets that existed before
 // and stay.
-func (p *planner) planMembers() {
+func (p *policyPlan) planMembers() {
 	moves := p.edits.moves(p.moved)
 	for id := range moves {
 		add, remove := moves.split(id)
@@ -187,22 +246,7 @@ func (p *planner) planMembers() {
 	}
 }
 
-// portEdits returns the edits of the port groups that existed before and stay.
-func (p *planner) portEdits() *portEdits {
-	stays := func(id intent.SetID) bool {
-		g, rendered := p.groups[id]
-		return p.m.groups[id] != nil && (!rendered || g != nil)
-	}
-	e := &portEdits{m: p.m, keys: map[intent.SetID]map[object.Key]bool{}, memberships: map[membership]membershipEdit{}, stays: stays}
-	for id, d := range p.deltas {
-		if stays(id) {
-			e.add(id, d.keys)
-		}
-	}
-	return e
-}
-
-func (p *planner) mutate(r *nb.Row, column string, add, remove []string) {
+func (p *policyPlan) mutate(r *nb.Row, column string, add, remove []string) {
 	if len(add)+len(remove) == 0 {
 		return
 	}
@@ -213,7 +257,7 @@ func (p *planner) mutate(r *nb.Row, column string, add, remove []string) {
 }
 
 // commit applies the plan to the model.
-func (p *planner) commit() {
+func (p *policyPlan) commit() {
 	for id := range p.changed {
 		p.m.putPolicy(id, p.r.want.Policy(id))
 	}
@@ -242,76 +286,4 @@ func (p *planner) commit() {
 		p.m.places = p.r.placed
 	}
 	p.m.snapshot = p.r.want
-}
-
-// delta is the net effect of several membership changes of one set.
-type delta struct {
-	keys     map[object.Key]bool   // true joined, false left
-	addrs    map[netip.Addr]bool   // true added, false removed
-	prefixes map[netip.Prefix]bool // the same
-}
-
-func newDelta() *delta {
-	return &delta{keys: map[object.Key]bool{}, addrs: map[netip.Addr]bool{}, prefixes: map[netip.Prefix]bool{}}
-}
-
-// add adds one more change, later than those before. An endpoint that left and joined again, for example with other
-// addresses, has the same ports.
-func (d *delta) add(s *intent.SetDelta) {
-	for i := range s.Left {
-		net(d.keys, s.Left[i].Key, false)
-	}
-	for i := range s.Joined {
-		net(d.keys, s.Joined[i].Key, true)
-	}
-	for _, a := range s.AddrsRemoved {
-		net(d.addrs, a, false)
-	}
-	for _, a := range s.AddrsAdded {
-		net(d.addrs, a, true)
-	}
-	for _, p := range s.PrefixesRemoved {
-		net(d.prefixes, p, false)
-	}
-	for _, p := range s.PrefixesAdded {
-		net(d.prefixes, p, true)
-	}
-}
-
-// listing formats the prefixes of one family that were added and removed. An address that a member also has stays.
-func (d *delta) listing(set *intent.Set, f intent.Families) (add, remove []string) {
-	for p, came := range d.prefixes {
-		held := p.IsSingleIP() && set.Members != nil && set.Counts(p.Addr()) && set.Members.HasAddr(p.Addr())
-		switch {
-		case intent.FamilyOf(p.Addr()) != f:
-		case came:
-			add = append(add, nb.PrefixText(p))
-		case !held:
-			remove = append(remove, nb.PrefixText(p))
-		}
-	}
-	return add, remove
-}
-
-func net[K comparable](m map[K]bool, k K, came bool) {
-	if was, ok := m[k]; ok && was != came {
-		delete(m, k)
-		return
-	}
-	m[k] = came
-}
-
-// addresses formats the addresses of one family that were added and removed. Those that the set lists stay, whether or not a member
-// has the same.
-func (d *delta) addresses(set *intent.Set, f intent.Families) (add, remove []string) {
-	for a, came := range d.addrs {
-		switch {
-		case intent.FamilyOf(a) != f || lists(set, a):
-		case came:
-			add = append(add, a.String())
-		default:
-			remove = append(remove, a.String())
-		}
-	}
-	return add, remove
 }
