@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/network-policy-api/apis/v1alpha2"
@@ -16,8 +16,8 @@ import (
 	"github.com/netloom/netloom/translator/budget"
 )
 
-// parsePeers parses the peers of a rule. It returns false if one of them cannot be understood, which is reported.
-func (p *clusterPolicy) parsePeers(r *clusterRule, action intent.Action) (peerList, bool) {
+// parseClusterPeers parses the peers of a rule. It returns false if one of them cannot be understood, which is reported.
+func (p *translation) parseClusterPeers(r *clusterRule, action intent.Action) (peerList, bool) {
 	var list peerList
 	ok := true
 	if len(r.peers) == 0 {
@@ -26,7 +26,7 @@ func (p *clusterPolicy) parsePeers(r *clusterRule, action intent.Action) (peerLi
 	}
 	for i := range r.peers {
 		path := fmt.Sprintf("%s.%s[%d]", r.path, r.peerField, i)
-		if err := p.parsePeer(path, &r.peers[i], r, action, &list); err != nil && p.account.Err() == nil {
+		if err := p.parseClusterPeer(path, &r.peers[i], r, action, &list); err != nil && p.account.Err() == nil {
 			p.Add(path, "%v; the rule %s", err, outcome(action))
 			ok = false
 		}
@@ -39,16 +39,8 @@ func (p *clusterPolicy) parsePeers(r *clusterRule, action intent.Action) (peerLi
 	return list, ok
 }
 
-// outcome describes the effect of a rule with the given action that cannot be understood.
-func outcome(action intent.Action) string {
-	if action == intent.Allow {
-		return "matches nothing"
-	}
-	return "denies everything"
-}
-
-// parsePeer adds a peer to the list.
-func (p *clusterPolicy) parsePeer(
+// parseClusterPeer adds a peer to the list.
+func (p *translation) parseClusterPeer(
 	path string, peer *v1alpha2.ClusterNetworkPolicyEgressPeer, r *clusterRule, action intent.Action, list *peerList,
 ) error {
 	fields := 0
@@ -67,7 +59,7 @@ func (p *clusterPolicy) parsePeer(
 		if err != nil {
 			return err
 		}
-		list.selections = append(list.selections, p.peersIn(s))
+		list.selections = append(list.selections, peersIn(p.source, s))
 		list.values += peerValues(peer.Namespaces, peer.Pods)
 		return nil
 	}
@@ -84,7 +76,7 @@ func (p *clusterPolicy) parsePeer(
 	case len(peer.Networks) > 0:
 		prefixes, err = networksPeer(peer.Networks)
 	case action != intent.Allow:
-		err = fmt.Errorf("domainNames are only allowed in rules with action %s", p.acceptWord())
+		err = fmt.Errorf("domainNames are only allowed in rules with action %s", acceptWord(p.Of.Kind))
 	default:
 		list.hosts = append(list.hosts, p.domainPeer(path, peer.DomainNames)...)
 	}
@@ -96,7 +88,7 @@ func (p *clusterPolicy) parsePeer(
 }
 
 // selection parses a peer or subject that selects pods.
-func (p *clusterPolicy) selection(peer *v1alpha2.ClusterNetworkPolicyEgressPeer) (labelcache.Selection, error) {
+func (p *translation) selection(peer *v1alpha2.ClusterNetworkPolicyEgressPeer) (labelcache.Selection, error) {
 	s := labelcache.Selection{Cluster: p.source.Cluster}
 	if !p.account.Spend(budget.Selectors, 1) {
 		return s, p.account.Err()
@@ -138,16 +130,15 @@ func networksPeer(networks []v1alpha2.CIDR) ([]netip.Prefix, error) {
 }
 
 // nodePeer returns the addresses of the nodes with certain labels. The policy is translated again when they change.
-func (p *clusterPolicy) nodePeer(ls *metav1.LabelSelector) ([]netip.Prefix, error) {
+func (p *translation) nodePeer(ls *metav1.LabelSelector) ([]netip.Prefix, error) {
 	selector, err := p.selector(ls)
 	if err != nil {
 		return nil, fmt.Errorf("nodes: %w", err)
 	}
 	p.out.nodes = true
 	var out []netip.Prefix
-	for ref := range p.nodes {
-		node, ok := p.objects[ref].(*corev1.Node)
-		if !ok || !selector.Matches(labels.Set(node.Labels)) {
+	for _, node := range p.objects.nodes {
+		if !selector.Matches(labels.Set(node.Labels)) {
 			continue
 		}
 		for _, a := range peerAddrs(node) {
@@ -158,26 +149,29 @@ func (p *clusterPolicy) nodePeer(ls *metav1.LabelSelector) ([]netip.Prefix, erro
 	return slices.Compact(out), nil
 }
 
-// peerAddrs returns the addresses of a node as a peer, in order: all that its status lists, of any type. Names are not
-// resolved.
-func peerAddrs(node *corev1.Node) []netip.Addr {
-	var out []netip.Addr
-	for _, na := range node.Status.Addresses {
-		if a, err := address.Parse(na.Address); err == nil { // problems are those of the node
-			out = append(out, a)
+// domainPeer returns the DNS names of a peer. A name without an answer matches nothing, and neither does a wildcard, because DNS cannot
+// list the names below a domain. Answers beyond the budget close the policy.
+func (p *translation) domainPeer(path string, names []v1alpha2.DomainName) []string {
+	var out []string
+	for _, text := range names {
+		name := strings.ToLower(strings.TrimSuffix(string(text), "."))
+		if strings.HasPrefix(name, "*") {
+			p.Add(path+".domainNames", "%q: wildcards cannot be looked up; it matches nothing", text)
+			continue
 		}
+		if !slices.Contains(p.out.hosts, name) {
+			p.out.hosts = append(p.out.hosts, name)
+		}
+		if !p.account.Spend(budget.Prefixes, p.hosts.Cost(name)) {
+			return nil
+		}
+		switch addrs, known := p.hosts.Addrs(name); {
+		case !known:
+			p.Add(path+".domainNames", "%s has not been looked up yet; it matches nothing", name)
+		case len(addrs) == 0:
+			p.Add(path+".domainNames", "%s does not resolve to an address; it matches nothing", name)
+		}
+		out = append(out, name)
 	}
-	slices.SortFunc(out, netip.Addr.Compare)
-	return slices.Compact(out)
-}
-
-// nodeChanged causes policies with nodes as peers to be translated again if the part of a node that they depend on has changed.
-func (t *Table) nodeChanged(old, now *corev1.Node) {
-	if old != nil && now != nil && labels.Equals(old.Labels, now.Labels) &&
-		slices.Equal(peerAddrs(old), peerAddrs(now)) {
-		return
-	}
-	for ref := range t.withNodes {
-		t.markDirty(ref)
-	}
+	return out
 }

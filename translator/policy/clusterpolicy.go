@@ -27,10 +27,10 @@ type clusterPolicy struct {
 	readable bool // the subject can be read: see subject
 }
 
-// translateCluster turns a cluster-wide policy into one intent for each direction that it has rules for. Anything that cannot be understood
+// translateClusterPolicy turns a cluster-wide policy into one intent for each direction that it has rules for. Anything that cannot be understood
 // fails closed, as the types of the API require: an accept rule then matches nothing, and a deny or pass rule denies everything.
-func (t *Table) translateCluster(form *clusterForm) (*result, []object.Problem) {
-	p := &clusterPolicy{translation: t.translation(form.kind, form.object), form: form}
+func (t *translator) translateClusterPolicy(form *clusterForm) (*result, []object.Problem) {
+	p := &clusterPolicy{translation: t.begin(form.kind, form.object), form: form}
 	p.readSubject()
 	if _, labelled := t.source.LabelledScope(form.object, &field.Faults{}); labelled {
 		p.Add("metadata.labels", "a %s is not enforced on CNFs: expected a NetworkPolicy; it applies to pods only", form.kind)
@@ -78,7 +78,7 @@ func (p *clusterPolicy) readSubject() {
 		p.Add("spec.subject", "%v; what the policy denies or passes is denied for every pod", err)
 		return
 	}
-	p.subject, p.subjectValues, p.readable = p.subjectIn(selection), peerValues(s.Namespaces, s.Pods), true
+	p.subject, p.subjectValues, p.readable = subjectIn(p.source, selection), peerValues(s.Namespaces, s.Pods), true
 }
 
 // maxSubjectNamespaces is how many namespaces a policy lists for its subject.
@@ -93,7 +93,7 @@ func (p *clusterPolicy) subjectNamespaces() []string {
 	}
 	p.out.namespaces = p.subject.Namespaces
 	names := []string{}
-	for name, ns := range p.namespaces {
+	for name, ns := range p.objects.namespaces {
 		if p.subject.Namespaces.Matches(labels.Set(ns.Labels)) {
 			names = append(names, name)
 		}
@@ -146,12 +146,12 @@ func (p *clusterPolicy) translateRules(d intent.Direction) []intent.Rule {
 }
 
 func (p *clusterPolicy) translateRule(d intent.Direction, r *clusterRule) []intent.Rule {
-	action, ok := p.does(r)
+	action, ok := p.form.does(r)
 	if !ok {
-		p.Add(r.path+".action", "%q: expected %s; the rule denies everything", r.action, p.actionWords())
+		p.Add(r.path+".action", "%q: expected %s; the rule denies everything", r.action, p.form.actionWords())
 	}
-	peers, peersOK := p.parsePeers(r, action)
-	ports, portsOK := p.parsePorts(r, action)
+	peers, peersOK := p.parseClusterPeers(r, action)
+	ports, portsOK := p.parseClusterPorts(r, action)
 	switch {
 	case !ok || !peersOK || !portsOK:
 		return closed(r, action)
@@ -161,37 +161,6 @@ func (p *clusterPolicy) translateRule(d intent.Direction, r *clusterRule) []inte
 		action = intent.Deny
 	}
 	return p.rules(d, intent.Rule{Path: r.path, Name: r.name, Action: action}, peers, ports)
-}
-
-// does returns what a rule does, and whether its kind has such an action. An unknown one is treated like Deny, which fails closed most
-// broadly.
-func (p *clusterPolicy) does(r *clusterRule) (intent.Action, bool) {
-	switch {
-	case r.action == p.acceptWord():
-		return intent.Allow, true
-	case r.action == actionDeny:
-		return intent.Deny, true
-	case r.action == actionPass && p.form.kind != object.KindBaselineAdminNetworkPolicy:
-		return intent.Pass, true
-	default:
-		return intent.Deny, false
-	}
-}
-
-// actionWords lists the actions of the kind of policy.
-func (p *clusterPolicy) actionWords() string {
-	if p.form.kind == object.KindBaselineAdminNetworkPolicy {
-		return p.acceptWord() + " or Deny"
-	}
-	return p.acceptWord() + ", Deny or Pass"
-}
-
-// acceptWord is what the kind of policy calls the action that accepts.
-func (p *clusterPolicy) acceptWord() string {
-	if p.form.kind == object.KindClusterNetworkPolicy {
-		return actionAccept
-	}
-	return actionAllow
 }
 
 // closed returns the rule that stands for one that cannot be understood (ClusterNetworkPolicyEgressPeer).
@@ -212,7 +181,7 @@ func (p *clusterPolicy) close() {
 	for _, policy := range p.out.policies {
 		for i := range p.form.rules[policy.Direction] {
 			r := &p.form.rules[policy.Direction][i]
-			action, _ := p.does(r)
+			action, _ := p.form.does(r)
 			if policy.Rules = closed(r, action); len(policy.Rules) > 0 {
 				break // it denies everything
 			}

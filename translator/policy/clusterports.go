@@ -10,8 +10,8 @@ import (
 	"github.com/netloom/netloom/translator/budget"
 )
 
-// parsePorts parses the protocols of a rule. It returns false if one of them cannot be understood, which is reported.
-func (p *clusterPolicy) parsePorts(r *clusterRule, action intent.Action) (portList, bool) {
+// parseClusterPorts parses the protocols of a rule. It returns false if one of them cannot be understood, which is reported.
+func (p *translation) parseClusterPorts(r *clusterRule, action intent.Action) (portList, bool) {
 	switch {
 	case r.ports == nil:
 		return portList{numeric: intent.Ports{Any: true}}, true

@@ -9,16 +9,16 @@ import (
 )
 
 // subjectIn returns a selection of subjects, which are always pods of the own cluster. LabelCluster decides whether any are.
-func (t *Table) subjectIn(s labelcache.Selection) labelcache.Selection {
-	s, _ = t.moveCluster(s)
+func subjectIn(source field.Source, s labelcache.Selection) labelcache.Selection {
+	s, _ = moveCluster(source, s)
 	return s
 }
 
 // peersIn returns a selection of peers with the clusters that it extends to. Namespaces of one name are the same namespace in
 // every cluster of the set (namespace sameness, KEP-1645).
-func (t *Table) peersIn(s labelcache.Selection) labelcache.Selection {
-	s, names := t.moveCluster(s)
-	if t.source.ClusterSet == field.SingleCluster || !names && t.source.ClusterSet == field.LocalByDefault {
+func peersIn(source field.Source, s labelcache.Selection) labelcache.Selection {
+	s, names := moveCluster(source, s)
+	if source.ClusterSet == field.SingleCluster || !names && source.ClusterSet == field.LocalByDefault {
 		return s
 	}
 	s.Cluster = labelcache.AnyCluster
@@ -29,14 +29,14 @@ func (t *Table) peersIn(s labelcache.Selection) labelcache.Selection {
 }
 
 // everyPod returns the selection of all pods that can be peers.
-func (t *Table) everyPod() labelcache.Selection {
-	return t.peersIn(labelcache.Selection{Cluster: t.source.Cluster})
+func everyPod(source field.Source) labelcache.Selection {
+	return peersIn(source, labelcache.Selection{Cluster: source.Cluster})
 }
 
 // moveCluster turns what a selection requires of LabelCluster of pods into what it requires of their namespaces, which have
 // that label. It reports whether the selection names LabelCluster at all.
-func (t *Table) moveCluster(s labelcache.Selection) (labelcache.Selection, bool) {
-	if t.source.ClusterSet == field.SingleCluster {
+func moveCluster(source field.Source, s labelcache.Selection) (labelcache.Selection, bool) {
+	if source.ClusterSet == field.SingleCluster {
 		return s, false
 	}
 	_, ofNamespaces := split(s.Namespaces)

@@ -14,6 +14,10 @@ import (
 	"github.com/netloom/netloom/translator/field"
 )
 
+// maxValuesBeyond is how many values the podSelector of a policy beyond the budget of its namespace may compare with. There may be any
+// number of such policies.
+const maxValuesBeyond = 64
+
 // networkPolicy is a NetworkPolicy being translated to intents.
 type networkPolicy struct {
 	translation
@@ -21,17 +25,9 @@ type networkPolicy struct {
 	np *networkingv1.NetworkPolicy
 }
 
-// rule is an ingress or egress rule: they differ only in the name of their peers' field.
-type rule struct {
-	path  string // such as spec.ingress[0]
-	field string // "from" or "to"
-	peers []networkingv1.NetworkPolicyPeer
-	ports []networkingv1.NetworkPolicyPort
-}
-
-// translatePolicy turns a NetworkPolicy into one intent per direction that it isolates.
-func (t *Table) translatePolicy(np *networkingv1.NetworkPolicy) (*result, []object.Problem) {
-	p := &networkPolicy{translation: t.translation(object.KindNetworkPolicy, np), np: np}
+// translateNetworkPolicy turns a NetworkPolicy into one intent per direction that it isolates.
+func (t *translator) translateNetworkPolicy(np *networkingv1.NetworkPolicy) (*result, []object.Problem) {
+	p := &networkPolicy{translation: t.begin(object.KindNetworkPolicy, np), np: np}
 	selector, err := p.selector(&np.Spec.PodSelector)
 	if err == nil && p.standing == budget.Beyond && valuesIn(&np.Spec.PodSelector) > maxValuesBeyond {
 		err = fmt.Errorf("it compares with more than %d values, and %s", maxValuesBeyond, p.beyond())
@@ -41,7 +37,7 @@ func (t *Table) translatePolicy(np *networkingv1.NetworkPolicy) (*result, []obje
 		p.Add("spec.podSelector", "%v; every pod in the namespace is isolated and nothing is allowed", err)
 		selector = labels.Everything()
 	}
-	p.subject = t.subjectIn(labelcache.Selection{Cluster: t.source.Cluster, Namespace: np.Namespace, Pods: selector})
+	p.subject = subjectIn(t.source, labelcache.Selection{Cluster: t.source.Cluster, Namespace: np.Namespace, Pods: selector})
 	p.subjectValues = valuesIn(&np.Spec.PodSelector)
 	subject := labelcache.NewTerm(p.subject)
 	p.out.subject = subject
@@ -126,22 +122,8 @@ func (p *networkPolicy) directions() []intent.Direction {
 	return slices.Compact(out)
 }
 
-func rulesOf(np *networkingv1.NetworkPolicy, d intent.Direction) []rule {
-	var rules []rule
-	if d == intent.Ingress {
-		for i, r := range np.Spec.Ingress {
-			rules = append(rules, rule{fmt.Sprintf("spec.ingress[%d]", i), "from", r.From, r.Ports})
-		}
-		return rules
-	}
-	for i, r := range np.Spec.Egress {
-		rules = append(rules, rule{fmt.Sprintf("spec.egress[%d]", i), "to", r.To, r.Ports})
-	}
-	return rules
-}
-
 func (p *networkPolicy) logging() intent.Logging {
-	ns := p.namespaces[p.np.Namespace]
+	ns := p.objects.namespaces[p.np.Namespace]
 	var base intent.Logging
 	if ns != nil {
 		base, _ = loggingOf(ns.Annotations, &field.Faults{}) // reported with the namespace

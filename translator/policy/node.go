@@ -43,18 +43,18 @@ func NodeOf(node *corev1.Node, faults *field.Faults) *intent.Node {
 // translateNode allows a node to reach the pods that run on it, whatever policies say: traffic from the pod's local
 // node is always admitted (NetworkPolicySpec.ingress), such as probes of the kubelet. If no policy denies ingress, there is nothing to
 // allow. If there is an own node, other nodes have no pods that are subjects, and no flow enters at them.
-func (t *Table) translateNode(node *corev1.Node) (*result, []object.Problem) {
+func (t *translator) translateNode(node *corev1.Node, guarded guards) (*result, []object.Problem) {
 	faults := field.Faults{Of: t.source.Origin(object.KindNode, node)}
 	if !t.sets.IsOwn(node.Name) {
 		NodeOf(node, &faults)
 		return &result{}, faults.List
 	}
 	out := &result{node: NodeOf(node, &faults)}
-	if t.guards.denying == 0 {
+	if guarded.denying == 0 {
 		t.sets.Gate(&out.refs, intent.IsolatedIngress)
 	}
 	addrs := nodePrefixes(node, out.node.Addrs, &faults)
-	if t.guards == (guards{}) || len(addrs) == 0 {
+	if guarded == (guards{}) || len(addrs) == 0 {
 		return out, faults.List
 	}
 	pods := sets.Spec{Terms: []labelcache.Term{
@@ -98,6 +98,19 @@ func nodePrefixes(node *corev1.Node, own []netip.Addr, faults *field.Faults) []n
 		out = append(out, netip.PrefixFrom(a, a.BitLen()))
 	}
 	slices.SortFunc(out, intent.ComparePrefixes)
+	return slices.Compact(out)
+}
+
+// peerAddrs returns the addresses of a node as a peer, in order: all that its status lists, of any type. Names are not
+// resolved.
+func peerAddrs(node *corev1.Node) []netip.Addr {
+	var out []netip.Addr
+	for _, na := range node.Status.Addresses {
+		if a, err := address.Parse(na.Address); err == nil { // problems are those of the node
+			out = append(out, a)
+		}
+	}
+	slices.SortFunc(out, netip.Addr.Compare)
 	return slices.Compact(out)
 }
 

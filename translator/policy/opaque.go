@@ -9,15 +9,8 @@ import (
 // opaqueRef is the reference of the policy that isolates opaque pods. No object has it.
 func opaqueRef() object.Ref { return object.Ref{Kind: "Budget", Name: "opaque-pods"} }
 
-// IsolateOpaque isolates opaque pods in both directions while there are any, because any policy might select them.
-func (t *Table) IsolateOpaque(some bool) {
-	if t.opaque != some {
-		t.opaque = some
-		t.markDirty(opaqueRef())
-	}
-}
-
-func (t *Table) isolateOpaque() *result {
+// isolateOpaque isolates opaque pods in both directions, because any policy might select them.
+func (t *translator) isolateOpaque() *result {
 	of := intent.Origin{Cluster: t.source.Cluster, Kind: opaqueRef().Kind, Name: opaqueRef().Name}
 	term := labelcache.NewTerm(labelcache.Selection{Cluster: t.source.Cluster, Opaque: true})
 	out := &result{subject: term}

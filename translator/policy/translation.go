@@ -1,20 +1,33 @@
 package policy
 
 import (
-	"slices"
+	"errors"
+	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/netloom/netloom/labelcache"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/translator/budget"
 	"github.com/netloom/netloom/translator/field"
+	"github.com/netloom/netloom/translator/host"
 	"github.com/netloom/netloom/translator/sets"
 )
 
+// translator is what translations read besides the object itself, and where they retain sets.
+type translator struct {
+	source  field.Source
+	objects *objects
+	budgets *budgets
+	sets    *sets.Table
+	hosts   *host.Table
+}
+
 // translation is one policy of any kind being translated to intents.
 type translation struct {
-	*Table
+	*translator
 	field.Faults
 
 	subject       labelcache.Selection
@@ -25,36 +38,35 @@ type translation struct {
 	ruleRefs      sets.Refs       // the sets of rules; not the subject, and none that is retained only for its numbers
 }
 
-func (t *Table) translation(kind string, o metav1.Object) translation {
-	p := translation{Table: t, Faults: field.Faults{Of: t.source.Origin(kind, o)}, account: t.budget.Open()}
-	p.standing = t.ledger.Standing(p.ref(), o.GetCreationTimestamp())
+// begin begins to translate a policy.
+func (t *translator) begin(kind string, o metav1.Object) translation {
+	p := translation{translator: t, Faults: field.Faults{Of: t.source.Origin(kind, o)}}
+	p.account, p.standing = t.budgets.open(p.ref(), o.GetCreationTimestamp())
 	return p
 }
 
-// rules returns one rule for all numeric ports, and one more for each number that a named port resolves to. Like is what they
-// have in common.
-func (p *translation) rules(d intent.Direction, like intent.Rule, peers peerList, ports portList) []intent.Rule {
-	var rules []intent.Rule
-	if ports.numbered() {
-		like.Peer, like.Ports = p.peerOf(peers), ports.numeric
-		rules = append(rules, like)
-	}
-	for _, name := range ports.named {
-		if d == intent.Ingress {
-			rules = append(rules, p.namedIngress(like, peers, name)...)
-		} else {
-			rules = append(rules, p.namedEgress(like, peers, name)...)
-		}
-	}
-	return slices.DeleteFunc(rules, func(r intent.Rule) bool { return r.Peer.Kind == intent.PeerNone })
+func (p *translation) ref() object.Ref {
+	return object.Ref{Kind: p.Of.Kind, Namespace: p.Of.Namespace, Name: p.Of.Name}
 }
 
-// peerOf returns the peer for a list of peers.
-func (p *translation) peerOf(l peerList) intent.Peer {
-	if l.divided && l.all != nil {
-		return peerOf(l.all)
+// selector parses a label selector. One whose values are beyond the budget is an error.
+func (p *translation) selector(ls *metav1.LabelSelector) (labels.Selector, error) {
+	if !p.account.Spend(budget.Values, valuesIn(ls)) {
+		return nil, p.account.Err()
 	}
-	return p.peer(l.all)
+	return metav1.LabelSelectorAsSelector(ls)
+}
+
+// valuesIn counts the values that a selector compares labels with. Nil has none.
+func valuesIn(ls *metav1.LabelSelector) int {
+	if ls == nil {
+		return 0
+	}
+	n := len(ls.MatchLabels)
+	for i := range ls.MatchExpressions {
+		n += 1 + len(ls.MatchExpressions[i].Values)
+	}
+	return n
 }
 
 // peer returns the peer for spec; nil is any.
@@ -70,6 +82,50 @@ func (p *translation) peer(spec *sets.Spec) intent.Peer {
 }
 
 func (p *translation) retain(spec sets.Spec) intent.SetID { return p.sets.Retain(&p.ruleRefs, spec) }
+
+// charge charges the policy to its namespace. It returns an error if the policy exceeds its own budget or that of the namespace.
+func (p *translation) charge() error {
+	if p.standing != budget.Beyond {
+		terms := p.terms()
+		p.standing = p.budgets.charge(p.ref(), p.account.Cost(), terms)
+	}
+	if err := p.account.Err(); err != nil {
+		return err
+	}
+	if p.standing != budget.Within {
+		return errors.New(p.beyond())
+	}
+	return nil
+}
+
+// terms lists the IDs of the terms that the policy selects endpoints by, some repeatedly. Those of rules that are divided later are
+// measured.
+func (p *translation) terms() []string {
+	list := p.sets.Terms(&p.out.refs, &p.ruleRefs)
+	for i := range p.out.divisible {
+		if all := p.out.divisible[i].all; all != nil {
+			for _, term := range all.Terms {
+				if !p.budgets.ledger.Knows(term.ID()) {
+					p.sets.Measure(term)
+				}
+			}
+			list = append(list, all.Terms...)
+		}
+	}
+	ids := make([]string, len(list))
+	for i := range list {
+		ids[i] = list[i].ID()
+	}
+	return ids
+}
+
+// beyond reports that the policy does not fit the budget of its namespace.
+func (p *translation) beyond() string {
+	if p.Of.Namespace == "" {
+		return "the cluster-wide policies exceed their budget, and this is one of the newest"
+	}
+	return fmt.Sprintf("the policies of namespace %s exceed their budget, and this is one of the newest", p.Of.Namespace)
+}
 
 // dropRules drops all rules. The numbers of named ports are still watched: with fewer of them the policy may fit its budget again. So is
 // what the rules select if the policy is the next that would fit the budget of the namespace.
