@@ -41,10 +41,15 @@ func (b *Backend) lowered(want *intent.Snapshot) (*intent.Snapshot, []backends.S
 		return want, nil
 	}
 	want = b.lowering.Next(want)
-	var skips []backends.Skip
-	for _, o := range b.lowering.Overflows() {
-		skips = append(skips, backends.Skip{Intent: string(o.Policy), Reason: fmt.Sprintf(
+	return want, overflows(b.lowering)
+}
+
+// overflows reports the rules that would pass too much.
+func overflows(l *intent.Lowering) []backends.Skip {
+	var out []backends.Skip
+	for _, o := range l.Overflows() {
+		out = append(out, backends.Skip{Intent: string(o.Policy), Reason: fmt.Sprintf(
 			"%s: without ACL tiers, what cluster-wide policies pass needs more than %d rules; this rule denies instead", o.Path, intent.MaxRaised)})
 	}
-	return want, skips
+	return out
 }

@@ -1,8 +1,6 @@
 package tungsten
 
 import (
-	"context"
-	"maps"
 	"net/netip"
 	"slices"
 	"strings"
@@ -90,50 +88,4 @@ func without[K comparable](in map[K][]*address, k K, a *address) {
 	if in[k] = left; len(left) == 0 {
 		delete(in, k)
 	}
-}
-
-// readdress brings a model's instance IPs up to date, and reports whether any differs.
-func (b *Backend) readdress(ctx context.Context, m *model) (bool, error) {
-	if b.network == nil {
-		return false, nil
-	}
-	events, all := b.addresses.take()
-	dirty := slices.Sorted(maps.Keys(events))
-	dirty = slices.DeleteFunc(dirty, func(id string) bool {
-		o, old := events[id], m.addresses.byUUID[id]
-		if o == nil {
-			return false
-		}
-		a := addressOf(o)
-		return a == nil && old == nil || a != nil && old != nil && a.equal(old)
-	})
-	if len(dirty) == 0 && !all {
-		return false, nil
-	}
-	q := tungsten.Query{Fields: addressFields(), UUIDs: dirty}
-	if all {
-		q.UUIDs, dirty = nil, slices.Sorted(maps.Keys(m.addresses.byUUID))
-	}
-	list, err := b.api.List(ctx, tungsten.KindInstanceIP, q)
-	if err != nil {
-		b.addresses.restore(events, all)
-		return false, unreachable(err)
-	}
-	differs, seen := false, map[string]bool{}
-	for _, o := range list {
-		a, old := addressOf(o), m.addresses.byUUID[o.UUID]
-		if a == nil {
-			continue
-		}
-		if seen[o.UUID] = true; old == nil || !a.equal(old) {
-			m.addresses.put(a)
-			differs = true
-		}
-	}
-	for _, id := range dirty {
-		if !seen[id] {
-			differs = m.addresses.remove(id) || differs
-		}
-	}
-	return differs, nil
 }

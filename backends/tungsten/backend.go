@@ -122,3 +122,13 @@ func (b *Backend) retries() bool {
 	b.begun, b.learned = true, false
 	return again
 }
+
+// forgetForeign records that nothing that others changed is left to repair.
+func (b *Backend) forgetForeign() {
+	b.foreign, b.retagged = map[string]altered{}, map[string]string{}
+}
+
+// CountRows implements backends.RowCounter. It counts firewall rules.
+func (b *Backend) CountRows(want *intent.Snapshot, of intent.Origin) int {
+	return len(b.explainer.PolicyRows(want, of))
+}

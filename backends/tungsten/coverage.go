@@ -1,8 +1,6 @@
 package tungsten
 
 import (
-	"fmt"
-
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
@@ -73,17 +71,4 @@ func (r *rendering) governs(want *intent.Snapshot, k object.Key) bool {
 
 func gapOf(k object.Key) backends.Gap {
 	return backends.Gap{Endpoint: k, Lacks: "interface of kube-manager"}
-}
-
-// skips lists what the controller cannot express because of its limits.
-func (b *Backend) skips() []backends.Skip { return overflows(b.lowering) }
-
-// overflows reports the rules that would pass too much.
-func overflows(l *intent.Lowering) []backends.Skip {
-	var out []backends.Skip
-	for _, o := range l.Overflows() {
-		out = append(out, backends.Skip{Intent: string(o.Policy), Reason: fmt.Sprintf(
-			"%s: what cluster-wide policies pass needs more than %d rules; this rule denies instead", o.Path, maxRaised)})
-	}
-	return out
 }

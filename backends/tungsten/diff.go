@@ -21,12 +21,16 @@ type comparison struct {
 	ops   []planned
 	moves []move
 	live  effects
-	// next is the model to come, except for the tags of changed; held is what holders returns, nil before the first time.
-	next    *model
+	// ports and tags are those of the model to come, except for the tags of changed; held is what holders returns, nil before the first time.
+	ports   *ports
+	tags    wanted
 	changed wanted
 	held    map[string]ends
 	bare    map[object.Key]bool // endpoints that were looked at, and whether they are without addresses of their own now
 }
+
+// usages is how rules use tags before and after.
+func (c *comparison) usages() [2]usage { return [2]usage{c.haveUsage, c.wantUsage} }
 
 // move is a tag that an interface gains or loses.
 type move struct {
@@ -108,7 +112,7 @@ func (c *comparison) update(p phase, have, want *tungsten.Object) error {
 
 // rules compares the references of a policy to rules.
 func (c *comparison) rules(have, want *tungsten.Object) error {
-	d, s := c.places(want)
+	d, s := c.names.stageOf(want)
 	if s.ordered() {
 		return c.order(have, want, d)
 	}
@@ -123,25 +127,15 @@ func (c *comparison) rules(have, want *tungsten.Object) error {
 		ref := &want.FirewallRuleRefs[i]
 		wants[ref.UUID] = true
 		if has[ref.UUID] != ref.Sequence() {
-			c.link(c.live.rule(c, c.want[ref.UUID], d, s, true), have, ref, c.want[ref.UUID], true)
+			c.link(c.live.rule(c.names, c.want[ref.UUID], d, s, true), have, ref, c.want[ref.UUID], true)
 		}
 	}
 	for i := range have.FirewallRuleRefs {
 		if ref := &have.FirewallRuleRefs[i]; !wants[ref.UUID] {
-			c.link(c.live.rule(c, c.have[ref.UUID], d, s, false), have, ref, c.have[ref.UUID], false)
+			c.link(c.live.rule(c.names, c.have[ref.UUID], d, s, false), have, ref, c.have[ref.UUID], false)
 		}
 	}
 	return nil
-}
-
-// places returns the direction and the stage of a policy.
-func (c *comparison) places(policy *tungsten.Object) (intent.Direction, stage) {
-	for _, p := range parts() {
-		if policy.Name() == c.names.policyName(p) {
-			return p.direction, p.stage
-		}
-	}
-	return intent.Ingress, stageRest
 }
 
 func (c *comparison) link(p phase, policy *tungsten.Object, ref *tungsten.Ref, rule *tungsten.Object, add bool) {
@@ -207,10 +201,6 @@ func (c *comparison) stricter(have, want *tungsten.Object) []tungsten.Ref {
 	return out
 }
 
-func passes(rule *tungsten.Object) bool {
-	return rule != nil && rule.ActionList != nil && rule.ActionList.SimpleAction == "pass"
-}
-
 // group compares an address group. If it gains and loses prefixes, it does so in two steps.
 func (c *comparison) group(have, want *tungsten.Object) error {
 	gained, lost := prefixesOf(want), prefixesOf(have)
@@ -248,13 +238,6 @@ func (c *comparison) group(have, want *tungsten.Object) error {
 		most: with(either),
 	})
 	return nil
-}
-
-// regroup is an address group that gains and loses prefixes.
-type regroup struct {
-	deny         bool
-	have, want   *tungsten.Object
-	fewest, most *tungsten.Object // the prefixes of both states, and of either
 }
 
 // regroups adds the grow and shrink steps of each group, in phase order.
@@ -332,7 +315,7 @@ func (c *comparison) phaseOf(p *port, name, id string, gain bool) phase {
 	case !gain && !c.wantUsage.has(id):
 		return removeUnused
 	}
-	c.live.tag(c, p, name, id, gain)
+	c.live.tag(c.names, c.usages(), p, name, id, gain)
 	switch deny := c.names.isDenyTag(name); {
 	case deny && gain:
 		return addDeny
@@ -343,14 +326,4 @@ func (c *comparison) phaseOf(p *port, name, id string, gain bool) phase {
 	default:
 		return removeAllow
 	}
-}
-
-// of lists the interfaces of endpoints, by UUID.
-func (p *ports) of(tags wanted) []*port {
-	var out []*port
-	for k := range tags {
-		out = append(out, p.byKey[k]...)
-	}
-	slices.SortFunc(out, func(a, b *port) int { return strings.Compare(a.uuid, b.uuid) })
-	return out
 }

@@ -17,6 +17,15 @@
 // A VIP becomes an interface, an instance IP and a load balancer with a listener, a pool and members for each port. The vrouter matches
 // connections to it before they are translated, so rules are rendered for VIPs as well. See docs/adr/0023-services-in-tungsten-fabric.md.
 //
+// # Stages of a plan
+//
+// The first plan reads everything back (fullplan, observe), adds what must not be deleted (lost, unavailable) to what was rendered, and
+// compares. Later ones read what the change stream shows (stream, interfaces, reread) and plan what changed (changeplan): members alone,
+// or everything rendered again. Rendering (render) turns policies into rules (rule, and viprule for VIPs) of a rendering, and load balancers
+// into objects (balancer). What is compared (diff, balancerdiff) becomes ops, whose effects on connections decide on their order (effects,
+// propose). Apply writes them and goes on when one is refused (apply, refusal). What others changed is found and repaired on its own
+// (ownevents, watcher). No stage calls back into one before it; only an Apply for which tag IDs run out plans once more.
+//
 // # What this target cannot express
 //
 // It matches no ports of SCTP and no types of ICMP, and protocols only by some names. Rules that pass are lowered, see

@@ -25,7 +25,7 @@ type effects struct {
 }
 
 // rule records that a policy gains or loses a reference to a rule, and returns the phase for it.
-func (e *effects) rule(c *comparison, rule *tungsten.Object, d intent.Direction, s stage, gain bool) phase {
+func (e *effects) rule(names namer, rule *tungsten.Object, d intent.Direction, s stage, gain bool) phase {
 	allows := passes(rule)
 	if rule != nil {
 		if gain {
@@ -42,7 +42,7 @@ func (e *effects) rule(c *comparison, rule *tungsten.Object, d intent.Direction,
 		state, flag = e.after, &e.closes
 	}
 	if e.basic[d] && rule != nil && s == stageAllow {
-		subjects, _ := tagsOfRule(c.names, rule, d)
+		subjects, _ := tagsOfRule(names, rule, d)
 		for _, id := range subjects {
 			flag[d] = flag[d] || state[d][id]
 		}
@@ -82,9 +82,9 @@ func (e *effects) cover(names namer, name string, gain bool) {
 }
 
 // tag records that an interface gains or loses a tag that rules use.
-func (e *effects) tag(c *comparison, p *port, name, id string, gain bool) {
+func (e *effects) tag(names namer, usages [2]usage, p *port, name, id string, gain bool) {
 	for _, d := range intent.Directions() {
-		if name == c.names.isolatedTag(d) {
+		if name == names.isolatedTag(d) {
 			e.closes[d] = e.closes[d] || gain
 			e.opens[d] = e.opens[d] || !gain
 			return
@@ -95,15 +95,15 @@ func (e *effects) tag(c *comparison, p *port, name, id string, gain bool) {
 	} else {
 		e.note(&e.leaves, id, p.key)
 	}
-	e.mixed = e.mixed || c.names.isDenyTag(name)
-	for _, u := range []usage{c.haveUsage, c.wantUsage} {
+	e.mixed = e.mixed || names.isDenyTag(name)
+	for _, u := range usages {
 		use := u[id]
 		if use == nil {
 			continue
 		}
 		e.mixed = e.mixed || use.ordered
 		for _, d := range intent.Directions() {
-			isolated := c.names.uuid(tungsten.KindTag, c.names.isolatedTag(d))
+			isolated := names.uuid(tungsten.KindTag, names.isolatedTag(d))
 			as := use.peer[d]
 			if gain {
 				as = as || use.subject[d] && (!e.basic[d] || p.tags[isolated])
@@ -127,8 +127,7 @@ func (e *effects) note(in *map[string]map[object.Key]bool, id string, k object.K
 }
 
 // opensFirst reports whether the plan can be written in the order of openFirst: it then opens nothing that both states deny.
-func (c *comparison) opensFirst() bool {
-	e := &c.live
+func (e *effects) opensFirst(names namer, usages [2]usage) bool {
 	if e.balancers {
 		return false
 	}
@@ -142,22 +141,22 @@ func (c *comparison) opensFirst() bool {
 		return false
 	}
 	for _, rule := range e.added {
-		if c.anyOf(rule, e.leaves) {
+		if anyOf(names, rule, e.leaves) {
 			return false
 		}
 	}
 	for _, rule := range e.removed {
-		if c.anyOf(rule, e.joins) {
+		if anyOf(names, rule, e.joins) {
 			return false
 		}
 	}
-	return !c.crossing()
+	return !e.crossing(usages)
 }
 
 // anyOf reports whether a rule uses one of the tags.
-func (c *comparison) anyOf(rule *tungsten.Object, tags map[string]map[object.Key]bool) bool {
+func anyOf(names namer, rule *tungsten.Object, tags map[string]map[object.Key]bool) bool {
 	for _, end := range []*tungsten.Endpoint{rule.Endpoint1, rule.Endpoint2} {
-		for _, id := range tagsOfEnd(c.names, end) {
+		for _, id := range tagsOfEnd(names, end) {
 			if len(tags[id]) > 0 {
 				return true
 			}
@@ -168,14 +167,14 @@ func (c *comparison) anyOf(rule *tungsten.Object, tags map[string]map[object.Key
 
 // crossing reports whether one endpoint joins an end of a rule while another leaves the other end: for a moment the rule would
 // match a pair that it matches neither before nor after.
-func (c *comparison) crossing() bool {
-	for id, joined := range c.live.joins {
-		for _, u := range []usage{c.haveUsage, c.wantUsage} {
+func (e *effects) crossing(usages [2]usage) bool {
+	for id, joined := range e.joins {
+		for _, u := range usages {
 			if u[id] == nil {
 				continue
 			}
 			for partner := range u[id].partners {
-				left := c.live.leaves[partner]
+				left := e.leaves[partner]
 				if len(left) == 0 {
 					continue
 				}
@@ -193,19 +192,19 @@ func (c *comparison) crossing() bool {
 	return false
 }
 
-// isolatedTags finds the tags of isolated endpoints: of an interface, those that it has or will have.
-func (c *comparison) isolatedTags(all []*port, tags wanted) {
+// findIsolated finds the tags of isolated endpoints: of an interface, those that it has or will have.
+func (e *effects) findIsolated(names namer, all []*port, tags wanted) {
 	for _, d := range intent.Directions() {
-		c.live.before[d], c.live.after[d] = map[string]bool{}, map[string]bool{}
-		id := c.names.uuid(tungsten.KindTag, c.names.isolatedTag(d))
+		e.before[d], e.after[d] = map[string]bool{}, map[string]bool{}
+		id := names.uuid(tungsten.KindTag, names.isolatedTag(d))
 		for _, p := range all {
 			var into []map[string]bool
 			if p.tags[id] {
-				into = append(into, c.live.before[d])
+				into = append(into, e.before[d])
 			}
 			for _, t := range tags[p.key] {
 				if t == id {
-					into = append(into, c.live.after[d])
+					into = append(into, e.after[d])
 				}
 			}
 			for _, m := range into {
@@ -221,17 +220,24 @@ func (c *comparison) isolatedTags(all []*port, tags wanted) {
 }
 
 // findBasic finds the directions in which no policy of an ordered tier decides, before and after.
-func (c *comparison) findBasic() {
-	c.live.basic = [2]bool{true, true}
+func (e *effects) findBasic(names namer, have, want map[string]*tungsten.Object) {
+	e.basic = [2]bool{true, true}
 	for _, p := range parts() {
 		if s := p.stage; !s.ordered() && s.base() != stageDeny && s.base() != stageSystem {
 			continue
 		}
-		for _, in := range []map[string]*tungsten.Object{c.have, c.want} {
-			o := in[c.names.uuid(tungsten.KindFirewallPolicy, c.names.policyName(p))]
+		for _, in := range []map[string]*tungsten.Object{have, want} {
+			o := in[names.uuid(tungsten.KindFirewallPolicy, names.policyName(p))]
 			if o != nil && len(o.FirewallRuleRefs) > 0 {
-				c.live.basic[p.direction] = false
+				e.basic[p.direction] = false
 			}
 		}
 	}
+}
+
+// regroup is an address group that gains and loses prefixes.
+type regroup struct {
+	deny         bool
+	have, want   *tungsten.Object
+	fewest, most *tungsten.Object // the prefixes of both states, and of either
 }

@@ -198,8 +198,3 @@ func (e *Explainer) Estimate(want *intent.Snapshot) backends.Estimate {
 	}
 	return backends.Estimate{ACLs: n, Flows: map[string]int{}}
 }
-
-// CountRows implements backends.RowCounter. It counts firewall rules.
-func (b *Backend) CountRows(want *intent.Snapshot, of intent.Origin) int {
-	return len(b.explainer.PolicyRows(want, of))
-}

@@ -1,12 +1,8 @@
 package tungsten
 
 import (
-	"maps"
-	"slices"
 	"strings"
 
-	"github.com/netloom/netloom/backends"
-	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/tungsten"
 )
 
@@ -35,87 +31,12 @@ func typeOf(tag string) string {
 	return kind
 }
 
-// limitsOf returns the limits of a controller that has some objects.
-func (b *Backend) limitsOf(have map[string]*tungsten.Object) limits {
-	return limits{full: maps.Clone(b.full), exists: have}
-}
+// maxOrdered is how many rules of one ordered stage a policy may refer to: its references are replaced by one request, whose size
+// the server limits to about 1 MB.
+const maxOrdered = 4000
 
-// lacks reports whether the controller has no ID for a tag, and records that it is needed.
-func (r *rendering) lacks(tag, what string) bool {
-	if !r.limits.refuses(r.names, tag) {
-		return false
-	}
-	r.lacking[tag] = r.newTag(tag, what)
-	return true
-}
+// maxRaised is how many rules may take the place of those that pass, see intent.Lowering.
+const maxRaised = maxOrdered / 2
 
-// isolated returns the endpoints that NetworkPolicies isolate: all that policies govern, if the tag of those that are isolated cannot
-// be created.
-func (r *rendering) isolated(d intent.Direction) endpoint {
-	tag := r.names.isolatedTag(d)
-	if !r.lacks(tag, isolatedTitle+d.String()) {
-		return endpoint{tags: []string{tag}}
-	}
-	skip := backends.Skip{Intent: string(intent.IsolatedSet(d)), Reason: noTag + ": every endpoint that policies govern is isolated"}
-	if !r.skipped[skip] {
-		r.skipped[skip] = true
-		r.skips = append(r.skips, skip)
-	}
-	return endpoint{}
-}
-
-// noteLimits annotates the policy set of ingress with the types of the tags that are lacking.
-func (r *rendering) noteLimits() {
-	types := map[string]bool{}
-	for tag := range r.lacking {
-		types[typeOf(tag)] = true
-	}
-	if len(types) == 0 {
-		return
-	}
-	set := r.objects[r.names.uuid(tungsten.KindApplicationPolicySet, r.names.setName(intent.Ingress))]
-	notes := set.Annotations.Map()
-	notes[annotationFull] = strings.Join(slices.Sorted(maps.Keys(types)), " ")
-	set.Annotations = tungsten.NewAnnotations(notes)
-}
-
-// recallLimits reads what noteLimits wrote before a restart.
-func (b *Backend) recallLimits(have map[string]*tungsten.Object) {
-	set := have[b.names.uuid(tungsten.KindApplicationPolicySet, b.names.setName(intent.Ingress))]
-	if set == nil {
-		return
-	}
-	for _, kind := range strings.Fields(set.Annotations.Get(annotationFull)) {
-		b.full[kind] = true
-	}
-}
-
-// settleLimits forgets the types of which nothing is lacking. If probe is set, it adds an op that tries one tag of each other type.
-func (b *Backend) settleLimits(r *rendering, c *comparison, probe bool) error {
-	tried := map[string]bool{}
-	for _, tag := range slices.Sorted(maps.Keys(r.lacking)) {
-		if kind := typeOf(tag); !tried[kind] {
-			tried[kind] = true
-			if !probe {
-				continue
-			}
-			op, err := createOf(createTag, r.lacking[tag])
-			if err != nil {
-				return err
-			}
-			op.op.Again, op.op.Native = true, write{create: r.lacking[tag], probe: true}
-			c.ops = append(c.ops, op)
-		}
-	}
-	maps.DeleteFunc(b.full, func(kind string, _ bool) bool { return !tried[kind] })
-	return nil
-}
-
-// freed records that a tag was created or deleted although no ID had been left for its type: everything is planned again.
-func (b *Backend) freed(tag string) {
-	if kind := typeOf(tag); b.full[kind] {
-		delete(b.full, kind)
-		b.doubt = true
-		b.wakeUp()
-	}
-}
+// maxPrefixes is how many prefixes fit into a request.
+const maxPrefixes = 15_000

@@ -102,8 +102,7 @@ func (l *lost) keepRules(rules map[string]bool) {
 
 // renumber gives the rules of an ordered stage places of their own again: those that are kept come last.
 func (l *lost) renumber(policy *tungsten.Object) {
-	c := comparison{names: l.names}
-	if _, s := c.places(policy); s.ordered() {
+	if _, s := l.names.stageOf(policy); s.ordered() {
 		for i := range policy.FirewallRuleRefs {
 			policy.FirewallRuleRefs[i] = policy.FirewallRuleRefs[i].InSequence(place(i))
 		}
@@ -152,4 +151,19 @@ func (l *lost) describe(p *backends.Plan) {
 	}
 	p.Lost = slices.SortedFunc(maps.Keys(l.gone), object.Ref.Compare)
 	p.Kept = slices.SortedFunc(maps.Keys(l.kept), object.Ref.Compare)
+}
+
+// keepBalancers keeps the load balancers of Services that are unavailable.
+func (l *lost) keepBalancers() {
+	of, gone := l.unavailable.services()
+	for _, ref := range of {
+		if l.add(ref); gone[ref] {
+			l.loses(ref)
+		}
+	}
+	for id, o := range l.unavailable.have {
+		if ref, known := of[l.names.vipOf(o)]; known && l.kept[ref] && gone[ref] {
+			l.next.balancers[id] = o
+		}
+	}
 }

@@ -2,6 +2,7 @@ package tungsten
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
@@ -73,4 +74,14 @@ func (r *rendering) onlyMembers(changes []intent.Change) (map[object.Key]bool, b
 		}
 	}
 	return touched, true
+}
+
+// of lists the interfaces of endpoints, by UUID.
+func (p *ports) of(tags wanted) []*port {
+	var out []*port
+	for k := range tags {
+		out = append(out, p.byKey[k]...)
+	}
+	slices.SortFunc(out, func(a, b *port) int { return strings.Compare(a.uuid, b.uuid) })
+	return out
 }

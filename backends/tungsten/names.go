@@ -194,3 +194,13 @@ func place(n int) string { return fmt.Sprintf("%08d", n) }
 
 // global spells a tag as a rule of global scope does.
 func global(tag string) string { return "global:" + tag }
+
+// stageOf returns the direction and the stage of a policy.
+func (n namer) stageOf(policy *tungsten.Object) (intent.Direction, stage) {
+	for _, p := range parts() {
+		if policy.Name() == n.policyName(p) {
+			return p.direction, p.stage
+		}
+	}
+	return intent.Ingress, stageRest
+}

@@ -2,34 +2,10 @@ package tungsten
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"strings"
 
-	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/tungsten"
 )
-
-// API is what a backend needs of the client of a controller.
-type API interface {
-	List(ctx context.Context, kind tungsten.Kind, q tungsten.Query) ([]*tungsten.Object, error)
-	Create(ctx context.Context, o *tungsten.Object) (uuid string, err error)
-	Update(ctx context.Context, kind tungsten.Kind, uuid string, fields tungsten.Fields) error
-	Delete(ctx context.Context, kind tungsten.Kind, uuid string) error
-	AddRef(ctx context.Context, l tungsten.Link) error
-	RemoveRef(ctx context.Context, l tungsten.Link) error
-}
-
-// ErrDraft is the error of a plan for a controller that stores changes of policies as drafts: nothing would be enforced.
-var ErrDraft = errors.New("security policy draft mode is on (enable_security_policy_draft): nothing that is written would be enforced")
-
-// kinds lists the kinds of objects that the backend writes, referents first.
-func kinds() []tungsten.Kind {
-	return []tungsten.Kind{
-		tungsten.KindTag, tungsten.KindAddressGroup, tungsten.KindFirewallRule, tungsten.KindFirewallPolicy,
-		tungsten.KindApplicationPolicySet,
-	}
-}
 
 // observed is what a controller has: policies and load balancers of the owner, by UUID, and of everyone what those depend on.
 type observed struct {
@@ -141,13 +117,4 @@ func (b *Backend) lacksNetwork(ctx context.Context) (string, error) {
 		return "the virtual network " + name + " does not exist", nil
 	}
 	return "", nil
-}
-
-// unreachable marks errors that concern the connection rather than a request.
-func unreachable(err error) error {
-	var status *tungsten.StatusError
-	if errors.As(err, &status) && !tungsten.IsUnavailable(err) || errors.Is(err, context.Canceled) {
-		return err
-	}
-	return fmt.Errorf("%w: %w", backends.ErrUnreachable, err)
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/tungsten"
 )
@@ -144,9 +145,6 @@ func (r *rendering) spelled(e intent.Endpoint) bool {
 	return len(e.Shared) > 0 || !r.local.has(e.Key.Cluster)
 }
 
-// maxPrefixes is how many prefixes fit into a request.
-const maxPrefixes = 15_000
-
 // addressed reports whether the members of a set are peers by single addresses rather than as what they are: a tag stands for
 // all addresses of an interface.
 func addressed(set *intent.Set) bool {
@@ -252,4 +250,19 @@ func (r *rendering) services(p *intent.Policy, rule *intent.Rule, allows bool) (
 		out = append(out, service(name, first, last))
 	}
 	return out, len(out) > 0
+}
+
+// isolated returns the endpoints that NetworkPolicies isolate: all that policies govern, if the tag of those that are isolated cannot
+// be created.
+func (r *rendering) isolated(d intent.Direction) endpoint {
+	tag := r.names.isolatedTag(d)
+	if !r.lacks(tag, isolatedTitle+d.String()) {
+		return endpoint{tags: []string{tag}}
+	}
+	skip := backends.Skip{Intent: string(intent.IsolatedSet(d)), Reason: noTag + ": every endpoint that policies govern is isolated"}
+	if !r.skipped[skip] {
+		r.skipped[skip] = true
+		r.skips = append(r.skips, skip)
+	}
+	return endpoint{}
 }

@@ -84,18 +84,3 @@ func (u *unavailable) behind(pool string, v *vip, f *front, at *addresses) {
 
 // isPort reports whether a number, which the server does not check, is a port.
 func isPort(n int) bool { return n > 0 && n <= maxPort }
-
-// keepBalancers keeps the load balancers of Services that are unavailable.
-func (l *lost) keepBalancers() {
-	of, gone := l.unavailable.services()
-	for _, ref := range of {
-		if l.add(ref); gone[ref] {
-			l.loses(ref)
-		}
-	}
-	for id, o := range l.unavailable.have {
-		if ref, known := of[l.names.vipOf(o)]; known && l.kept[ref] && gone[ref] {
-			l.next.balancers[id] = o
-		}
-	}
-}

@@ -91,3 +91,7 @@ func endsOf(names namer, rule *tungsten.Object) []string {
 	}
 	return out
 }
+
+func passes(rule *tungsten.Object) bool {
+	return rule != nil && rule.ActionList != nil && rule.ActionList.SimpleAction == "pass"
+}

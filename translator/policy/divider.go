@@ -42,8 +42,8 @@ func (v *divider) share(ref object.Ref, old, now *result) {
 
 func (v *divider) divideAgain(ref object.Ref) { v.dirty.Add(dirty.Parts, ref) }
 
-// divideAll divides the rules of the results whose division may have changed. Their remainders may in turn be worth sharing, which does not depend on any
-// further division.
+// divideAll divides the rules of the results whose division may have changed. Their remainders may in turn be worth sharing, which does not
+// depend on any further division.
 func (v *divider) divideAll(results map[object.Ref]*result) {
 	for v.dirty.Len(dirty.Parts) > 0 {
 		for _, ref := range v.dirty.Take(dirty.Parts, object.Ref.Compare) {
