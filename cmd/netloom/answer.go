@@ -7,10 +7,8 @@ import (
 
 	"github.com/netloom/netloom/pkg/answers/probe"
 	"github.com/netloom/netloom/pkg/answers/world"
+	"github.com/netloom/netloom/pkg/object"
 )
-
-// shownRules is how many rules and endpoints of an answer are shown.
-const shownRules = 8
 
 // answerText formats one answer over several lines.
 func answerText(a *probe.Answer, i palette) string {
@@ -174,14 +172,9 @@ func (w *answerWriter) change(indent string, v probe.Verdict, lines []string) {
 	}
 }
 
-// some formats the first few of a list.
-func some[T any](list []T, format func(T) string) string {
-	var words []string
-	for _, v := range list[:min(len(list), shownRules)] {
-		words = append(words, format(v))
+// problems lists problems of an object.
+func (w *answerWriter) problems(list []object.Problem) {
+	for _, p := range list {
+		w.line("%s %s", w.palette.bad("problem:"), p)
 	}
-	if more := len(list) - shownRules; more > 0 {
-		words = append(words, fmt.Sprintf("… (%d more)", more))
-	}
-	return strings.Join(words, ", ")
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/sirupsen/logrus"
@@ -19,6 +20,10 @@ import (
 	"github.com/netloom/netloom/pkg/inputs/source"
 	"github.com/netloom/netloom/pkg/reconcile"
 	"github.com/netloom/netloom/pkg/serve"
+	"github.com/netloom/netloom/pkg/serve/webhook"
+	"github.com/netloom/netloom/pkg/serve/webhook/bucket"
+	"github.com/netloom/netloom/pkg/serve/webhook/certs"
+	"github.com/netloom/netloom/pkg/serve/webhook/consistency"
 )
 
 // configuration is the settings of a command: those of netloom itself and those of its backends.
@@ -48,12 +53,6 @@ func bindConfig(cmd *cobra.Command) {
 			complete(cmd, s.Key, s.Choices...)
 		}
 	}
-}
-
-// complete adds shell completion of a flag's values.
-func complete(cmd *cobra.Command, flag string, values ...string) {
-	// It fails only for a flag that does not exist, or that has completions already.
-	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
 }
 
 // newLog makes the log according to the settings, on the command's error stream.
@@ -112,7 +111,7 @@ func connectUpstream(ctx context.Context, cfg *configuration, opts *daemon.Optio
 	return client.Close, nil
 }
 
-// peersOf converts the settings of other clusters to options of the daemon.
+// othersOf converts the settings of other clusters to options of the daemon.
 func othersOf(cfg *config.Config) daemon.Others {
 	out := daemon.Others{
 		Kubeconfig: cmp.Or(cfg.Peers.Kubeconfig, cfg.Kubeconfig), Upstreams: daemon.Upstreams(cfg.Peers.Upstreams),
@@ -141,4 +140,33 @@ func sdwanOptions(s *config.SDWAN) sdwan.Options {
 		PlainHTTP: s.PlainHTTP, NoEvents: !s.Events,
 		ClusterWide: s.ClusterWide, ServiceRules: string(s.ServiceRules), ServicePurpose: s.ServicePurpose,
 	}
+}
+
+// webhookOptions converts the settings of the webhook to options of the daemon.
+func webhookOptions(w *config.Webhook) daemon.Webhook {
+	opts := daemon.Webhook{
+		Options: webhook.Options{
+			Listen: w.Listen, ShutdownDelay: w.ShutdownDelay,
+			Bucket: bucket.Policy{
+				ExemptUsers: append(bucket.DefaultExemptUsers(), w.ExemptUsers...), ExemptGroups: w.ExemptGroups, DefaultBucket: w.DefaultBucket,
+			},
+			Checks: map[consistency.Check]webhook.Mode{},
+		},
+		NetworkPolicies: w.NetworkPolicies != config.WebhookOff, MaxFlows: w.MaxFlows,
+		CertFile: w.TLSCert, KeyFile: w.TLSKey,
+		Managed: certs.Options{Names: w.TLSNames, Configurations: w.Configurations},
+	}
+	for check, mode := range map[consistency.Check]config.WebhookMode{
+		consistency.Dependencies: w.Dependencies, consistency.DuplicateCNF: w.DuplicateCNF,
+		consistency.Purpose: w.ImmutableLabel, consistency.PlainSecrets: w.PlainSecrets,
+	} {
+		if mode != config.WebhookOff {
+			opts.Checks[check] = webhook.Mode(mode)
+		}
+	}
+	opts.Managed.Namespace, opts.Managed.Secret, _ = strings.Cut(w.TLSSecret, "/")
+	if namespace, name, ok := strings.Cut(w.TLSService, "/"); ok {
+		opts.Managed.Names = append([]string{name + "." + namespace + ".svc"}, w.TLSNames...)
+	}
+	return opts
 }

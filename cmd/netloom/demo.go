@@ -1,11 +1,8 @@
 package main
 
 import (
-	"os"
-
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/netloom/netloom/pkg/daemon/demo"
 )
@@ -56,10 +53,4 @@ No root, cluster, OVN or controller is needed.`,
 		cmd.MarkFlagsMutuallyExclusive("clusters", other)
 	}
 	return cmd
-}
-
-// isTerminal reports whether w is a terminal.
-func isTerminal(w any) bool {
-	f, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/netloom/netloom/pkg/answers/intents"
 	"github.com/netloom/netloom/pkg/answers/name"
 	"github.com/netloom/netloom/pkg/answers/world"
-	"github.com/netloom/netloom/pkg/object"
 )
 
 func newExplain() *cobra.Command {
@@ -107,12 +106,6 @@ func explanationText(e *explain.Object, i palette) string {
 		w.sdwan(e.SDWAN)
 	}
 	return w.String()
-}
-
-func (w *answerWriter) problems(list []object.Problem) {
-	for _, p := range list {
-		w.line("%s %s", w.palette.bad("problem:"), p)
-	}
 }
 
 func (w *answerWriter) policy(p *explain.Policy) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -102,4 +103,24 @@ func portOf(p *corev1.Pod) int {
 		}
 	}
 	return defaultPort
+}
+
+// request returns the body of an HTTP response. A status other than 200 is an error with that body.
+func request(ctx context.Context, client *http.Client, method, url string) ([]byte, error) {
+	r, err := http.NewRequestWithContext(ctx, method, url, http.NoBody)
+	if err != nil {
+		return nil, err
+	}
+	response, err := client.Do(r)
+	if err != nil {
+		return nil, err
+	}
+	body, err := io.ReadAll(response.Body)
+	if err = errors.Join(err, response.Body.Close()); err != nil {
+		return nil, err
+	}
+	if response.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("%s: %s", response.Status, bytes.TrimSpace(body))
+	}
+	return body, nil
 }

@@ -1,16 +1,12 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/netloom/netloom/pkg/answers/impact"
-	"github.com/netloom/netloom/pkg/answers/reach"
-	"github.com/netloom/netloom/pkg/answers/world"
-	"github.com/netloom/netloom/pkg/intent"
 )
 
 func newImpact() *cobra.Command {
@@ -95,53 +91,6 @@ func verdictOfImpact(impact *impact.Report, failOn string) error {
 	return nil
 }
 
-// statesFlag is two states of the manifests.
-type statesFlag struct {
-	manifests     *manifestsFlag
-	with, without []string
-	from, to      string
-}
-
-func bindStates(cmd *cobra.Command) *statesFlag {
-	f := &statesFlag{manifests: bindManifests(cmd)}
-	flags := cmd.Flags()
-	flags.StringArrayVar(&f.with, "with", nil, "file or directory with objects to replace or add; may be repeated")
-	flags.StringArrayVar(&f.without, "without", nil, "object to remove, such as networkpolicy/shop/db or deploy/shop/web; may be repeated")
-	_ = cmd.RegisterFlagCompletionFunc("without", func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-		return startingWith(typed, f.manifests.policyNames(cmd)), cobra.ShellCompDirectiveNoFileComp
-	})
-	flags.StringVar(&f.from, "from", "", "directory or file with the first state, instead of -f")
-	flags.StringVar(&f.to, "to", "", "directory or file with the second state")
-	return f
-}
-
-// edited reports whether the command line describes a second state.
-func (f *statesFlag) edited() bool {
-	return len(f.with)+len(f.without) > 0 || f.from != "" || f.to != ""
-}
-
-// load reads both states.
-func (f *statesFlag) load(cmd *cobra.Command) (before, after world.State, err error) {
-	edited := len(f.with)+len(f.without) > 0
-	switch {
-	case f.from != "" && f.to != "" && !f.manifests.fromFiles() && !edited:
-		if before, err = f.manifests.at(f.from).load(cmd); err != nil {
-			return before, after, err
-		}
-		after, err = f.manifests.at(f.to).load(cmd)
-		return before, after, err
-	case f.from != "" || f.to != "":
-		return before, after, errors.New("--from and --to must be used together, and without -f, --with and --without")
-	case !edited:
-		return before, after, errors.New("expected a change: --with FILE, --without KIND/NAMESPACE/NAME, or --from and --to")
-	}
-	if before, err = f.manifests.load(cmd); err != nil {
-		return before, after, err
-	}
-	after, err = f.manifests.edited(cmd, f.with, f.without)
-	return before, after, err
-}
-
 // impactText formats an impact.
 func impactText(impact *impact.Report, i palette) string {
 	w := &answerWriter{palette: i}
@@ -176,28 +125,4 @@ func impactText(impact *impact.Report, i palette) string {
 		w.line("%s", i.odd(undecidedText(impact.Undecided)))
 	}
 	return w.String()
-}
-
-// undecidedText names the clusters whose policies an answer does not consider.
-func undecidedText(clusters []string) string {
-	return "not considered: the policies at pods of other clusters: " + some(clusters, strings.Clone)
-}
-
-func groupText(g *reach.Group) string {
-	var parts []string
-	if len(g.Pods) > 0 {
-		parts = append(parts, some(g.Pods, strings.Clone))
-	}
-	if len(g.Outside) > 0 {
-		parts = append(parts, "outside "+intent.PrefixText(g.Outside))
-	}
-	return strings.Join(parts, " and ")
-}
-
-// counted is a number with its noun.
-func counted(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

@@ -2,21 +2,23 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/signal"
 	"syscall"
 	"time"
+
+	"github.com/spf13/cobra"
 )
 
 // interruptible runs a command line until it ends or a signal ends it, and returns the exit code. A command that answers ends at
 // once; one that keeps running gets the time to stop in order, until a second signal.
-func interruptible(ctx context.Context, args []string) int {
+func interruptible(ctx context.Context, root *cobra.Command, args []string) int {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(signals)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	root := newRoot()
 	ended := make(chan int, 1)
 	go func() { ended <- execute(ctx, root, args) }()
 	select {
@@ -61,4 +63,17 @@ func codeOfSignal(s os.Signal) int {
 		return exitInterrupted
 	}
 	return exitTerminated
+}
+
+// execute runs a command line until it ends, and returns the exit code.
+func execute(ctx context.Context, root *cobra.Command, args []string) int {
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitDone
+	}
+	if text := err.Error(); text != "" {
+		_, _ = fmt.Fprintln(os.Stderr, "netloom:", text)
+	}
+	return codeOf(err)
 }

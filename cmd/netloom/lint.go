@@ -20,9 +20,6 @@ type lintOptions struct {
 	rules    bool
 }
 
-// never is the --fail-on of lint that accepts everything.
-const never = "never"
-
 func newLint() *cobra.Command {
 	opts := &lintOptions{}
 	cmd := &cobra.Command{

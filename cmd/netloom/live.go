@@ -1,11 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	neturl "net/url"
 	"os"
@@ -122,26 +120,6 @@ func (f *liveFlag) ask(ctx context.Context, method, path string) ([]byte, error)
 		return nil, fmt.Errorf("--server: %w (in a cluster, use --server auto or kubectl port-forward)", err)
 	case err != nil:
 		return nil, fmt.Errorf("--server: %w", err)
-	}
-	return body, nil
-}
-
-// request returns the body of an HTTP response. A status other than 200 is an error with that body.
-func request(ctx context.Context, client *http.Client, method, url string) ([]byte, error) {
-	r, err := http.NewRequestWithContext(ctx, method, url, http.NoBody)
-	if err != nil {
-		return nil, err
-	}
-	response, err := client.Do(r)
-	if err != nil {
-		return nil, err
-	}
-	body, err := io.ReadAll(response.Body)
-	if err = errors.Join(err, response.Body.Close()); err != nil {
-		return nil, err
-	}
-	if response.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("%s: %s", response.Status, bytes.TrimSpace(body))
 	}
 	return body, nil
 }

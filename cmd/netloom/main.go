@@ -6,29 +6,16 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"os"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
-func main() { os.Exit(interruptible(context.Background(), os.Args[1:])) }
+func main() { os.Exit(interruptible(context.Background(), newRoot(), os.Args[1:])) }
 
 // run executes a command line and returns the exit code.
 func run(ctx context.Context, args []string) int { return execute(ctx, newRoot(), args) }
-
-func execute(ctx context.Context, root *cobra.Command, args []string) int {
-	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
-	if err == nil {
-		return exitDone
-	}
-	if text := err.Error(); text != "" {
-		_, _ = fmt.Fprintln(os.Stderr, "netloom:", text)
-	}
-	return codeOf(err)
-}
 
 func newRoot() *cobra.Command {
 	root := &cobra.Command{

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 	"k8s.io/client-go/util/jsonpath"
 	"sigs.k8s.io/yaml"
 )
@@ -188,3 +189,9 @@ func (i palette) bad(s string) string  { return i.paint("31", s) }
 func (i palette) odd(s string) string  { return i.paint("33", s) }
 func (i palette) bold(s string) string { return i.paint("1", s) }
 func (i palette) dim(s string) string  { return i.paint("2", s) }
+
+// isTerminal reports whether w is a terminal.
+func isTerminal(w any) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}

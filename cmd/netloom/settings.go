@@ -78,3 +78,9 @@ func (f *directoryFlag) Set(path string) error {
 	f.path = path
 	return f.flags.Set("manifests", path)
 }
+
+// complete adds shell completion of a flag's values.
+func complete(cmd *cobra.Command, flag string, values ...string) {
+	// It fails only for a flag that does not exist, or that has completions already.
+	_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp))
+}

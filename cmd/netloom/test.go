@@ -173,3 +173,29 @@ func (w *answerWriter) failure(r *probe.Result) {
 		w.line("      … and %d more", more)
 	}
 }
+
+// suitesOf converts the results of files of expectations: a suite for each file, a case for each expectation.
+func suitesOf(all []checked) []junitSuite {
+	suites := make([]junitSuite, len(all))
+	for i := range all {
+		suites[i].Name = all[i].File
+		for n := range all[i].Results.Results {
+			r := &all[i].Results.Results[n]
+			c := &junitCase{Name: r.Name, Classname: all[i].File, File: all[i].File}
+			switch {
+			case r.Error != "":
+				c.Failure = &junitFailure{Message: r.Error, Type: "error", Text: r.Text}
+			case !r.Passed:
+				var text strings.Builder
+				text.WriteString("\n" + r.Text + "\n")
+				for k := range r.Failures {
+					text.WriteString(verdictText(&r.Failures[k], false))
+				}
+				message := fmt.Sprintf("expected %s, but not in %d of %s", r.Expect, r.Wrong, counted(r.Answers, "answer"))
+				c.Failure = &junitFailure{Message: message, Type: "expectation", Text: text.String()}
+			}
+			suites[i].add(c)
+		}
+	}
+	return suites
+}

@@ -226,3 +226,18 @@ func verdictOfVerify(r *verify.Report) error {
 	}
 	return nil
 }
+
+// print prints a report in the format of -o.
+func (v *verifier) print(cmd *cobra.Command, r *verify.Report) error {
+	out := cmd.OutOrStdout()
+	if v.output.form != formTable {
+		return printData(out, v.output.form, "Verification", r)
+	}
+	w := &answerWriter{palette: paletteFor(out)}
+	for _, f := range r.Findings {
+		w.finding(f)
+	}
+	w.verification(r)
+	_, err := fmt.Fprint(out, w.String())
+	return err
+}

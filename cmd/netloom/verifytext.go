@@ -2,28 +2,10 @@ package main
 
 import (
 	"cmp"
-	"fmt"
 	"strings"
-
-	"github.com/spf13/cobra"
 
 	"github.com/netloom/netloom/pkg/answers/verify"
 )
-
-// print prints a report in the format of -o.
-func (v *verifier) print(cmd *cobra.Command, r *verify.Report) error {
-	out := cmd.OutOrStdout()
-	if v.output.form != formTable {
-		return printData(out, v.output.form, "Verification", r)
-	}
-	w := &answerWriter{palette: paletteFor(out)}
-	for _, f := range r.Findings {
-		w.finding(f)
-	}
-	w.verification(r)
-	_, err := fmt.Fprint(out, w.String())
-	return err
-}
 
 // finding describes connections on which a database disagrees with policies.
 func (w *answerWriter) finding(f *verify.Finding) {

@@ -10,10 +10,6 @@ import (
 	"github.com/netloom/netloom/backends/builtin"
 	"github.com/netloom/netloom/pkg/config"
 	"github.com/netloom/netloom/pkg/daemon"
-	"github.com/netloom/netloom/pkg/serve/webhook"
-	"github.com/netloom/netloom/pkg/serve/webhook/bucket"
-	"github.com/netloom/netloom/pkg/serve/webhook/certs"
-	"github.com/netloom/netloom/pkg/serve/webhook/consistency"
 	"github.com/netloom/netloom/pkg/version"
 )
 
@@ -53,33 +49,4 @@ the same NETLOOM_WEBHOOK_… variables and the same file.`,
 		}
 	}
 	return cmd
-}
-
-// webhookOptions converts the settings of the webhook to options of the daemon.
-func webhookOptions(w *config.Webhook) daemon.Webhook {
-	opts := daemon.Webhook{
-		Options: webhook.Options{
-			Listen: w.Listen, ShutdownDelay: w.ShutdownDelay,
-			Bucket: bucket.Policy{
-				ExemptUsers: append(bucket.DefaultExemptUsers(), w.ExemptUsers...), ExemptGroups: w.ExemptGroups, DefaultBucket: w.DefaultBucket,
-			},
-			Checks: map[consistency.Check]webhook.Mode{},
-		},
-		NetworkPolicies: w.NetworkPolicies != config.WebhookOff, MaxFlows: w.MaxFlows,
-		CertFile: w.TLSCert, KeyFile: w.TLSKey,
-		Managed: certs.Options{Names: w.TLSNames, Configurations: w.Configurations},
-	}
-	for check, mode := range map[consistency.Check]config.WebhookMode{
-		consistency.Dependencies: w.Dependencies, consistency.DuplicateCNF: w.DuplicateCNF,
-		consistency.Purpose: w.ImmutableLabel, consistency.PlainSecrets: w.PlainSecrets,
-	} {
-		if mode != config.WebhookOff {
-			opts.Checks[check] = webhook.Mode(mode)
-		}
-	}
-	opts.Managed.Namespace, opts.Managed.Secret, _ = strings.Cut(w.TLSSecret, "/")
-	if namespace, name, ok := strings.Cut(w.TLSService, "/"); ok {
-		opts.Managed.Names = append([]string{name + "." + namespace + ".svc"}, w.TLSNames...)
-	}
-	return opts
 }
