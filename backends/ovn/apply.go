@@ -46,18 +46,21 @@ func (b *Backend) Apply(ctx context.Context, p *backends.Plan) error {
 	return nil
 }
 
-// ErrDrift is what Apply returns if a row that was to change no longer exists. The next plan has to read back.
-var ErrDrift = errors.New("one of our rows is missing")
-
-// firstGroup returns the leading ops that form one transaction.
-func firstGroup(ops []*nb.Op) []*nb.Op {
-	for i := range ops {
-		if ops[i].Group != ops[0].Group {
-			return ops[:i]
+func (b *Backend) transact(ctx context.Context, ops []*nb.Op) error {
+	results, err := b.fence.transact(ctx, operations(ops))
+	if err != nil {
+		return err
+	}
+	for i, o := range ops {
+		if o.Verb != backends.Create && !o.Unused && i < len(results) && results[i].Count == 0 {
+			return fmt.Errorf("%s %s %s: %w", o.Verb, o.Table, o.Name, ErrDrift)
 		}
 	}
-	return ops
+	return nil
 }
+
+// ErrDrift is what Apply returns if a row that was to change no longer exists. The next plan has to read back.
+var ErrDrift = errors.New("one of our rows is missing")
 
 // Transactions renders a plan as the operations that Apply sends, transaction by transaction.
 func Transactions(p *backends.Plan) ([][]libovsdb.Operation, error) {
@@ -74,6 +77,16 @@ func Transactions(p *backends.Plan) ([][]libovsdb.Operation, error) {
 	return out, nil
 }
 
+// firstGroup returns the leading ops that form one transaction.
+func firstGroup(ops []*nb.Op) []*nb.Op {
+	for i := range ops {
+		if ops[i].Group != ops[0].Group {
+			return ops[:i]
+		}
+	}
+	return ops
+}
+
 // operations returns what ops send to the database.
 func operations(ops []*nb.Op) []libovsdb.Operation {
 	out := make([]libovsdb.Operation, len(ops))
@@ -81,17 +94,4 @@ func operations(ops []*nb.Op) []libovsdb.Operation {
 		out[i] = o.Operation()
 	}
 	return out
-}
-
-func (b *Backend) transact(ctx context.Context, ops []*nb.Op) error {
-	results, err := b.fence.transact(ctx, operations(ops))
-	if err != nil {
-		return err
-	}
-	for i, o := range ops {
-		if o.Verb != backends.Create && !o.Unused && i < len(results) && results[i].Count == 0 {
-			return fmt.Errorf("%s %s %s: %w", o.Verb, o.Table, o.Name, ErrDrift)
-		}
-	}
-	return nil
 }

@@ -17,22 +17,6 @@ const (
 	valuesOfOne = 200
 )
 
-// weightOf returns as how many operations op counts.
-func weightOf(op *nb.Op) int {
-	values := 0
-	for _, columns := range []backends.Fields{op.Before, op.After} {
-		for _, value := range columns {
-			switch v := value.(type) {
-			case []string:
-				values += len(v)
-			case map[string]string:
-				values += len(v)
-			}
-		}
-	}
-	return 1 + values/valuesOfOne
-}
-
 // arrange numbers the transactions of a plan. There is only one, unless the plan is large: then rows that nothing refers to yet are written
 // before it, and rows that nothing refers to any more are deleted after it, in portions. The rest is one transaction: between two halves of
 // a change, a connection could pass that neither the old nor the new state allows.
@@ -75,6 +59,39 @@ func arrange(ops []*nb.Op, cold bool) []*nb.Op {
 	return slices.Concat(before, whole, after)
 }
 
+// portion numbers ops from first on, with a weight of sideGroup or a little more per transaction, and returns the next free number.
+func portion(ops []*nb.Op, first int) int {
+	if len(ops) == 0 {
+		return first
+	}
+	used := 0
+	for i := range ops {
+		if used >= sideGroup && (ops[i].Unit == "" || ops[i].Unit != ops[i-1].Unit) {
+			first++
+			used = 0
+		}
+		used += weightOf(ops[i])
+		ops[i].Group = first
+	}
+	return first + 1
+}
+
+// weightOf returns as how many operations op counts.
+func weightOf(op *nb.Op) int {
+	values := 0
+	for _, columns := range []backends.Fields{op.Before, op.After} {
+		for _, value := range columns {
+			switch v := value.(type) {
+			case []string:
+				values += len(v)
+			case map[string]string:
+				values += len(v)
+			}
+		}
+	}
+	return 1 + values/valuesOfOne
+}
+
 // alone reports whether a row of the table has no effect, and needs no other row, before another refers to it.
 func alone(table string) bool { return table == nb.TableAddressSet || table == nb.TableLoadBalancer }
 
@@ -98,21 +115,4 @@ func droppingUnits(ops []*nb.Op) map[string]bool {
 		}
 	}
 	return out
-}
-
-// portion numbers ops from first on, with a weight of sideGroup or a little more per transaction, and returns the next free number.
-func portion(ops []*nb.Op, first int) int {
-	if len(ops) == 0 {
-		return first
-	}
-	used := 0
-	for i := range ops {
-		if used >= sideGroup && (ops[i].Unit == "" || ops[i].Unit != ops[i-1].Unit) {
-			first++
-			used = 0
-		}
-		used += weightOf(ops[i])
-		ops[i].Group = first
-	}
-	return first + 1
 }

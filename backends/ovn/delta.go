@@ -42,21 +42,6 @@ func (d *delta) add(s *intent.SetDelta) {
 	}
 }
 
-// listing formats the prefixes of one family that were added and removed. An address that a member also has stays.
-func (d *delta) listing(set *intent.Set, f intent.Families) (add, remove []string) {
-	for p, came := range d.prefixes {
-		held := p.IsSingleIP() && set.Members != nil && set.Counts(p.Addr()) && set.Members.HasAddr(p.Addr())
-		switch {
-		case intent.FamilyOf(p.Addr()) != f:
-		case came:
-			add = append(add, nb.PrefixText(p))
-		case !held:
-			remove = append(remove, nb.PrefixText(p))
-		}
-	}
-	return add, remove
-}
-
 func net[K comparable](m map[K]bool, k K, came bool) {
 	if was, ok := m[k]; ok && was != came {
 		delete(m, k)
@@ -75,6 +60,21 @@ func (d *delta) addresses(set *intent.Set, f intent.Families) (add, remove []str
 			add = append(add, a.String())
 		default:
 			remove = append(remove, a.String())
+		}
+	}
+	return add, remove
+}
+
+// listing formats the prefixes of one family that were added and removed. An address that a member also has stays.
+func (d *delta) listing(set *intent.Set, f intent.Families) (add, remove []string) {
+	for p, came := range d.prefixes {
+		held := p.IsSingleIP() && set.Members != nil && set.Counts(p.Addr()) && set.Members.HasAddr(p.Addr())
+		switch {
+		case intent.FamilyOf(p.Addr()) != f:
+		case came:
+			add = append(add, nb.PrefixText(p))
+		case !held:
+			remove = append(remove, nb.PrefixText(p))
 		}
 	}
 	return add, remove

@@ -7,26 +7,13 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 )
 
-// portMoves are the logical ports that a plan has to check, by group and UUID: true for those that belong in the group.
-type portMoves map[intent.SetID]map[string]bool
-
-func (m portMoves) put(id intent.SetID, uuid string, belongs bool) {
-	if m[id] == nil {
-		m[id] = map[string]bool{}
-	}
-	m[id][uuid] = m[id][uuid] || belongs
-}
-
-// split lists what to add to a group and what to remove from it.
-func (m portMoves) split(id intent.SetID) (add, remove []string) {
-	for uuid, belongs := range m[id] {
-		if belongs {
-			add = append(add, uuid)
-		} else {
-			remove = append(remove, uuid)
-		}
-	}
-	return add, remove
+// portEdits holds the endpoints that joined and left the port groups that existed before and stay, and the resulting
+// edits of memberships.
+type portEdits struct {
+	m           *model
+	keys        map[intent.SetID]map[object.Key]bool // true joined, false left
+	memberships map[membership]membershipEdit
+	stays       func(intent.SetID) bool // whether a port group existed before and stays
 }
 
 // membership is one entry of memberships.
@@ -35,13 +22,20 @@ type membership struct {
 	set  intent.SetID
 }
 
-// portEdits holds the endpoints that joined and left the port groups that existed before and stay, and the resulting
-// edits of memberships.
-type portEdits struct {
-	m           *model
-	keys        map[intent.SetID]map[object.Key]bool // true joined, false left
-	memberships map[membership]membershipEdit
-	stays       func(intent.SetID) bool // whether a port group existed before and stays
+// membershipEdit is what a plan does to a membership.
+type membershipEdit struct {
+	endpoint object.Key
+	joined   bool // it is added; otherwise removed
+}
+
+// add records the endpoints that join and leave a group. Ports found by external_ids have no memberships.
+func (e *portEdits) add(id intent.SetID, keys map[object.Key]bool) {
+	e.keys[id] = keys
+	for k, joined := range keys {
+		for _, name := range e.m.ports.names.Names(k) {
+			e.memberships[membership{name, id}] = membershipEdit{k, joined}
+		}
+	}
 }
 
 // moves lists the ports of endpoints that joined or left and those whose name is new, gone or taken by another port.
@@ -69,22 +63,6 @@ func (e *portEdits) moves(moved map[string][]string) portMoves {
 	return moves
 }
 
-// membershipEdit is what a plan does to a membership.
-type membershipEdit struct {
-	endpoint object.Key
-	joined   bool // it is added; otherwise removed
-}
-
-// add records the endpoints that join and leave a group. Ports found by external_ids have no memberships.
-func (e *portEdits) add(id intent.SetID, keys map[object.Key]bool) {
-	e.keys[id] = keys
-	for k, joined := range keys {
-		for _, name := range e.m.ports.names.Names(k) {
-			e.memberships[membership{name, id}] = membershipEdit{k, joined}
-		}
-	}
-}
-
 // look finds the port that has a name now, and those that had it and were renamed, for one group.
 func (e *portEdits) look(moves portMoves, w membership, moved map[string][]string) {
 	uuids := moved[w.name]
@@ -103,6 +81,28 @@ func (e *portEdits) look(moves portMoves, w membership, moved map[string][]strin
 		}
 		moves.put(w.set, uuid, belongs)
 	}
+}
+
+// portMoves are the logical ports that a plan has to check, by group and UUID: true for those that belong in the group.
+type portMoves map[intent.SetID]map[string]bool
+
+func (m portMoves) put(id intent.SetID, uuid string, belongs bool) {
+	if m[id] == nil {
+		m[id] = map[string]bool{}
+	}
+	m[id][uuid] = m[id][uuid] || belongs
+}
+
+// split lists what to add to a group and what to remove from it.
+func (m portMoves) split(id intent.SetID) (add, remove []string) {
+	for uuid, belongs := range m[id] {
+		if belongs {
+			add = append(add, uuid)
+		} else {
+			remove = append(remove, uuid)
+		}
+	}
+	return add, remove
 }
 
 // movedEndpoints returns the endpoints whose logical ports appeared, disappeared or changed.
