@@ -54,6 +54,7 @@ type Backend struct {
 	// faulted has the objects on which scripts of the device aborted last time, with digests of what was written.
 	faulted map[key]string
 	absent  map[key]string          // what the kernel lacked when it was last read
+	filled  map[string]bool         // tables of ours with routes then
 	rests   map[string]*rest        // modules that are not read for a while
 	known   map[openwrt.Kind]string // an object of each kind that was on the device
 	memory  *memory

@@ -78,4 +78,6 @@
 // the kernel has already, which changes nothing, and then deletes it, which removes exactly that. Translations between interfaces
 // are not reported: each is drained before it is created, by an object whose place does not exist. Rules between interfaces are
 // neither reported nor can a copy be removed: one stays until the pod is deleted, which is a skip if this process has seen it.
+//
+// The device reports the kernel unreliably, so no single reading counts, see agreed.
 package openwrt

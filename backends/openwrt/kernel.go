@@ -3,6 +3,7 @@ package openwrt
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/netip"
@@ -16,17 +17,22 @@ import (
 // The routes and routing rules of the kernel. The device runs a command for each write and ignores whether it worked, and the kernel
 // outlives a container that loses its configuration: so the lists of the device say nothing about the kernel.
 
-// kernelRule is a routing rule. A priority of 0 is any: the kernel then chooses one.
+// kernelRule is a routing rule. A priority of 0 is any: the kernel then chooses one. A table that is not known is "".
 type kernelRule struct {
 	prio                  uint64
 	not                   bool
 	src, dst, mark, table string
 }
 
-// selector returns the rule without its priority.
-func (r kernelRule) selector() kernelRule {
-	r.prio = 0
-	return r
+// is reports whether the kernel's r is the rule that an object stands for. Its table may not be known.
+func (r kernelRule) is(o kernelRule) bool {
+	if o.prio == 0 {
+		r.prio = 0
+	}
+	if r.table == "" {
+		r.table = o.table
+	}
+	return r == o
 }
 
 // String formats the rule as for the command that makes it.
@@ -75,6 +81,12 @@ func (r kernelRoute) is(o kernelRoute) bool {
 	return r.table == o.table && r.dst == o.dst && r.via == o.via && (r.dev == o.dev || r.dev == "" || o.dev == "")
 }
 
+// with returns the route with the interface of another that it is.
+func (r kernelRoute) with(o kernelRoute) kernelRoute {
+	r.dev = orWord(r.dev, o.dev)
+	return r
+}
+
 // object returns the object with which the device removes exactly this route.
 func (r kernelRoute) object(names namer) openwrt.Object {
 	table := "default"
@@ -91,52 +103,94 @@ const (
 	cnfTable  = "40" // of routes for the table cnf, and of applications
 )
 
-// kernel is what the kernel has, as far as the device reports it.
+// kernel is what the kernel has, as far as the readings of one part of it show: the rules, or the routes.
 type kernel struct {
-	rules  []kernelRule // nil if they are not known
-	routes []kernelRoute
-	tables map[string]bool // whose routes are known: the device reports only those that a rule refers to
-	dev    string          // of the default route
+	readings int
+	rules    map[kernelRule]shownRule
+	routes   map[kernelRoute]int // in how many readings
+	tables   map[string]bool     // whose routes are reported: those that a rule refers to
+	dev      string              // of the default route
 }
 
-// readRules reads the status of the rules. It returns nil if that does not say enough.
-func readRules(status json.RawMessage) []kernelRule {
+// shownRule is how the readings show a rule.
+type shownRule struct {
+	readings int // how many
+	copies   int // how many in one of them; the kernel has no two equal rules, but of a rule without its table there may be several
+}
+
+func newKernel() *kernel {
+	return &kernel{rules: map[kernelRule]shownRule{}, routes: map[kernelRoute]int{}, tables: map[string]bool{}}
+}
+
+// readRules adds the status of the rules. A newer command ends its lines without a blank, and the device then loses the last word of
+// each: the table.
+func (k *kernel) readRules(status json.RawMessage) error {
 	var list []struct {
 		Src, Dst, Prio, FWMark, Table, Not string
 	}
 	if json.Unmarshal(status, &list) != nil {
-		return nil
+		return errors.New("not a list of rules")
 	}
-	out := make([]kernelRule, 0, len(list))
+	if len(list) == 0 {
+		return errors.New("no rules, not even that of the table main")
+	}
+	copies := map[kernelRule]int{}
 	for _, r := range list {
 		prio, err := strconv.ParseUint(strings.TrimSpace(r.Prio), 10, 64)
-		if err != nil || r.Table == "" {
-			return nil
+		if err != nil {
+			return fmt.Errorf("a rule with priority %q", r.Prio)
 		}
-		out = append(out, kernelRule{prio, r.Not == "true", prefixName(r.Src), prefixName(r.Dst), markName(r.FWMark), tableName(r.Table)})
+		rule := kernelRule{prio, r.Not == "true", prefixName(r.Src), prefixName(r.Dst), markName(r.FWMark), r.Table}
+		if rule.table != "" {
+			rule.table = tableName(rule.table)
+		} else if rule == (kernelRule{prio: prio}) {
+			rule.table = everyPodsRules()[prio]
+		}
+		if copies[rule]++; rule.table != "" {
+			copies[rule] = 1
+		}
 	}
-	return out
+	for r, n := range copies {
+		shown := k.rules[r]
+		k.rules[r] = shownRule{shown.readings + 1, max(shown.copies, n)}
+	}
+	return nil
+}
+
+// everyPodsRules returns the tables of the rules that every pod has, by priority.
+func everyPodsRules() map[uint64]string {
+	return map[uint64]string{0: "local", 32766: mainTable, 32767: "default"}
 }
 
 // readRoutes adds the status of the routes.
-func (k *kernel) readRoutes(status json.RawMessage) {
-	var tables map[string]struct {
+func (k *kernel) readRoutes(status json.RawMessage) error {
+	var list map[string]struct {
 		Item []struct{ Destination, Gateway, Device string }
 	}
-	if json.Unmarshal(status, &tables) != nil {
-		return
+	if json.Unmarshal(status, &list) != nil || len(list) == 0 {
+		return errors.New("not the routes of tables")
 	}
-	k.tables = map[string]bool{}
-	for name, t := range tables {
+	tables, routes := map[string]bool{}, map[kernelRoute]bool{}
+	for name, t := range list {
 		table := tableName(name)
-		k.tables[table] = true
+		tables[table] = true
 		for _, r := range t.Item {
-			k.routes = append(k.routes, kernelRoute{table, routeName(r.Destination), r.Gateway, r.Device})
+			routes[kernelRoute{table, routeName(r.Destination), r.Gateway, r.Device}] = true
 			if table == mainTable && r.Destination == "default" && k.dev == "" {
 				k.dev = r.Device
 			}
 		}
 	}
+	for t := range k.tables {
+		if !tables[t] {
+			return fmt.Errorf("table %s comes and goes", t)
+		}
+	}
+	k.tables = tables
+	for r := range routes {
+		k.routes[r]++
+	}
+	return nil
 }
 
 // prefixName formats a prefix of a rule as the kernel does; "" for any address.
@@ -221,46 +275,21 @@ func (k *kernel) routeOf(o openwrt.Object) kernelRoute {
 	return r
 }
 
-// findings are the differences between the kernel and the objects of a device.
-type findings struct {
-	absent  map[key]string   // objects that the kernel lacks, and why that may be
-	surplus []openwrt.Object // with which the device removes what the kernel should not have
-	places  map[string]bool  // of surplus, for people
-}
-
-// compare finds what the kernel lacks of have, and what it has in excess of what is or once was ours: caused lists the latter, and settled
-// entries are removed from it. Others are the objects that are not ours.
-func (k *kernel) compare(have map[key]*deviceObject, others map[openwrt.Kind][]openwrt.Object, caused *caused, names namer) findings {
-	f := findings{absent: map[key]string{}, places: map[string]bool{}}
-	if k.rules != nil {
-		k.compareRules(&f, have, others, caused, names)
-	}
-	if k.tables != nil {
-		k.compareRoutes(&f, have, others, caused, names)
-	}
-	return f
-}
-
-func (f *findings) remove(what fmt.Stringer, o openwrt.Object) {
-	if !f.places[what.String()] {
-		f.places[what.String()] = true
-		f.surplus = append(f.surplus, o)
-	}
-}
-
-func (k *kernel) compareRules(f *findings, have map[key]*deviceObject, others map[openwrt.Kind][]openwrt.Object, caused *caused, names namer) {
+// compareRules finds the rules that the kernel lacks of h, and those that it has in excess of what is or once was ours.
+func (k *kernel) compareRules(h *inventory, caused *caused, names namer) findings {
 	type asked struct {
 		rule kernelRule
 		by   key
 	}
+	f := newFindings()
 	var all []asked
-	for _, at := range sorted(have) {
-		for _, r := range rulesOf(at.kind, have[at].object) {
+	for _, at := range sorted(h.objects) {
+		for _, r := range rulesOf(at.kind, h.objects[at].object) {
 			all = append(all, asked{r, at})
-			caused.rules[r] = true
+			caused.rules[r] = 0
 		}
 	}
-	for kind, list := range others {
+	for kind, list := range h.others {
 		for _, o := range list {
 			for _, r := range rulesOf(kind, o) {
 				all = append(all, asked{rule: r})
@@ -268,75 +297,90 @@ func (k *kernel) compareRules(f *findings, have map[key]*deviceObject, others ma
 		}
 	}
 	slices.SortStableFunc(all, func(a, b asked) int { return -cmp.Compare(min(a.rule.prio, 1), min(b.rule.prio, 1)) })
-	left := slices.Clone(k.rules)
-	slices.SortStableFunc(left, func(a, b kernelRule) int { return -cmp.Compare(a.prio, b.prio) }) // the first of several copies
-	needed := map[kernelRule]bool{}
+	left, taken := k.rulesLastFirst(), map[kernelRule]bool{}
 	for _, a := range all {
-		needed[a.rule] = true
-		i := slices.IndexFunc(left, func(r kernelRule) bool { return r == a.rule || a.rule.prio == 0 && r.selector() == a.rule })
+		i := slices.IndexFunc(left, func(r kernelRule) bool { return r.is(a.rule) })
 		switch {
 		case i >= 0:
+			taken[left[i]] = true
 			left = slices.Delete(left, i, i+1)
 		case a.by != key{}:
 			f.absent[a.by] = "the device has it, but the kernel does not have the rule: " + a.rule.String()
 		}
 	}
-	stays := map[kernelRule]bool{}
 	for _, r := range left {
-		for _, once := range []kernelRule{r, r.selector()} {
-			if caused.rules[once] && r.prio > 0 && !strings.Contains(r.mark, "/") {
-				stays[once] = true
-				f.remove(r, r.object(names))
-				break
-			}
+		once, unclear := caused.ruleOf(r)
+		if r.prio == 0 || strings.Contains(r.mark, "/") || taken[r] {
+			continue // what the API cannot remove, or a line that was read twice
+		}
+		f.unclear = orWord(f.unclear, unclear)
+		if once != nil {
+			shown := k.rules[r].readings
+			r.table = once.table
+			f.surplus[r.String()] = leftover{r.object(names), shown}
 		}
 	}
-	maps.DeleteFunc(caused.rules, func(r kernelRule, _ bool) bool { return !needed[r] && !stays[r] })
+	return f
 }
 
-func (k *kernel) compareRoutes(f *findings, have map[key]*deviceObject, others map[openwrt.Kind][]openwrt.Object, caused *caused, names namer) {
-	type place struct{ table, dst string }
-	needed := map[place]bool{}
-	exact := map[kernelRoute]bool{}
-	for _, o := range others[openwrt.Routes] {
-		r := k.routeOf(o)
-		needed[place{r.table, r.dst}], exact[r] = true, true
+// rulesLastFirst lists the rules by descending priority: of several copies, the kernel evaluates the last one listed first.
+func (k *kernel) rulesLastFirst() []kernelRule {
+	var out []kernelRule
+	for r, shown := range k.rules {
+		for range shown.copies {
+			out = append(out, r)
+		}
 	}
-	for _, at := range sorted(have) {
+	slices.SortFunc(out, func(a, b kernelRule) int {
+		return cmp.Or(-cmp.Compare(a.prio, b.prio), strings.Compare(a.String(), b.String()))
+	})
+	return out
+}
+
+// compareRoutes is compareRules for routes.
+func (k *kernel) compareRoutes(h *inventory, caused *caused, names namer) findings {
+	type place struct{ table, dst string }
+	f := newFindings()
+	needed, found, filled := map[place]bool{}, map[place][]kernelRoute{}, map[string]bool{}
+	all := slices.SortedFunc(maps.Keys(k.routes), func(a, b kernelRoute) int { return strings.Compare(a.String(), b.String()) })
+	for _, r := range all {
+		here := place{r.table, r.dst}
+		found[here], filled[r.table] = append(found[here], r), true
+	}
+	for _, o := range h.others[openwrt.Routes] {
+		r := k.routeOf(o)
+		needed[place{r.table, r.dst}] = true
+	}
+	for _, at := range sorted(h.objects) {
 		if at.kind != openwrt.Routes {
 			continue
 		}
-		want := k.routeOf(have[at].object)
-		here := place{want.table, want.dst}
-		needed[here], exact[want] = true, true
+		want := k.routeOf(h.objects[at].object)
+		needed[place{want.table, want.dst}] = true
 		if !k.tables[want.table] {
 			continue // the device does not report its routes
 		}
-		var found []kernelRoute
-		for _, r := range k.routes {
-			if r.table == want.table && r.dst == want.dst {
-				found = append(found, r)
-			}
+		if !filled[want.table] {
+			f.empty[want.table] = true
 		}
+		found := found[place{want.table, want.dst}]
 		if i := slices.IndexFunc(found, want.is); i >= 0 {
-			caused.routes[found[i]] = true
+			caused.routes[found[i].with(want)] = 0
 			continue
 		}
 		why := "the device has it, but the kernel does not: is the next hop reachable through the interface?"
 		for _, r := range found {
 			why = "the device has it, but the kernel has another route: " + r.String()
-			if caused.routes[r] {
-				f.remove(r, r.object(names))
+			if once := caused.routeOf(r); once != nil {
+				f.surplus[once.String()] = leftover{once.object(names), k.routes[r]}
 			}
 		}
 		f.absent[at] = why
 	}
-	there := map[kernelRoute]bool{}
-	for _, r := range k.routes {
-		there[r] = true
-		if caused.routes[r] && !needed[place{r.table, r.dst}] {
-			f.remove(r, r.object(names))
+	for _, r := range all {
+		if once := caused.routeOf(r); once != nil && !needed[place{r.table, r.dst}] {
+			f.surplus[once.String()] = leftover{once.object(names), k.routes[r]}
 		}
 	}
-	maps.DeleteFunc(caused.routes, func(r kernelRoute, _ bool) bool { return k.tables[r.table] && !there[r] })
+	return f
 }

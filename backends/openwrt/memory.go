@@ -1,6 +1,8 @@
 package openwrt
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/netloom/netloom/backends"
@@ -20,15 +22,96 @@ type memory struct {
 	strays  map[key]string // what the kernel keeps, and nothing removes
 }
 
-// caused are the routes and routing rules that objects of ours stand or stood for.
+// caused are the routes and routing rules that objects of ours stand or stood for, each with the number of readings since one showed it.
 type caused struct {
-	rules  map[kernelRule]bool
-	routes map[kernelRoute]bool
+	rules  map[kernelRule]int
+	routes map[kernelRoute]int
+}
+
+// ruleOf returns what r was caused as; nil if nothing is known to have caused it. If that may be one of several rules, it says so.
+func (c *caused) ruleOf(r kernelRule) (*kernelRule, string) {
+	if r.table != "" {
+		for _, once := range []kernelRule{r, {0, r.not, r.src, r.dst, r.mark, r.table}} {
+			if _, ok := c.rules[once]; ok {
+				return &once, ""
+			}
+		}
+		return nil, ""
+	}
+	var out *kernelRule
+	for once := range c.rules {
+		if !r.is(once) {
+			continue
+		}
+		if out != nil && out.table != once.table {
+			return nil, "the device does not show the table of the rule: " + r.String()
+		}
+		if out == nil || once.prio > 0 {
+			out = &once
+		}
+	}
+	return out, ""
+}
+
+// routeOf returns what r was caused as; nil if nothing is known to have caused it.
+func (c *caused) routeOf(r kernelRoute) *kernelRoute {
+	if _, ok := c.routes[r]; ok || r.dev != "" {
+		if !ok {
+			return nil
+		}
+		return &r
+	}
+	for _, once := range slices.SortedFunc(maps.Keys(c.routes), func(a, b kernelRoute) int { return strings.Compare(a.dev, b.dev) }) {
+		if r.is(once) {
+			return &once
+		}
+	}
+	return nil
+}
+
+// forgetRules forgets the rules that too many readings in a row did not show.
+func (c *caused) forgetRules(k *kernel) {
+	there := map[kernelRule]bool{}
+	for r := range k.rules {
+		if once, _ := c.ruleOf(r); once != nil {
+			there[*once] = true
+		}
+	}
+	for r := range c.rules {
+		forget(c.rules, r, there[r], k.readings)
+	}
+}
+
+// forgetRoutes is forgetRules for the routes of the tables that are reported.
+func (c *caused) forgetRoutes(k *kernel) {
+	there := map[kernelRoute]bool{}
+	for r := range k.routes {
+		if once := c.routeOf(r); once != nil {
+			there[*once] = true
+		}
+	}
+	for r := range c.routes {
+		if k.tables[r.table] {
+			forget(c.routes, r, there[r], k.readings)
+		}
+	}
+}
+
+// forget counts readings that showed an entry or did not.
+func forget[K comparable](entries map[K]int, entry K, shown bool, readings int) {
+	switch {
+	case shown:
+		entries[entry] = 0
+	case entries[entry]+readings >= enoughReadings:
+		delete(entries, entry)
+	default:
+		entries[entry] += readings
+	}
 }
 
 func newMemory() *memory {
 	return &memory{
-		caused:  &caused{rules: map[kernelRule]bool{}, routes: map[kernelRoute]bool{}},
+		caused:  &caused{rules: map[kernelRule]int{}, routes: map[kernelRoute]int{}},
 		objects: map[key]openwrt.Object{}, strays: map[key]string{},
 	}
 }

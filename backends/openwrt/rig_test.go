@@ -65,7 +65,12 @@ func connect(t testing.TB, d *simulator.Device) *openwrt.Client {
 
 func newRig(t testing.TB) *rig {
 	t.Helper()
-	r := &rig{device: newDevice(t, simulator.Options{}), secrets: map[intent.SecretRef][]byte{}, snap: intent.NewSnapshot()}
+	return newRigWith(t, simulator.Options{})
+}
+
+func newRigWith(t testing.TB, opts simulator.Options) *rig {
+	t.Helper()
+	r := &rig{device: newDevice(t, opts), secrets: map[intent.SecretRef][]byte{}, snap: intent.NewSnapshot()}
 	r.client = connect(t, r.device)
 	r.change(func(b *intent.Builder) { b.PutCNF(cnf()) })
 	r.restart(t, "a")

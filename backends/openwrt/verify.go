@@ -2,8 +2,8 @@ package openwrt
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/netloom/netloom/backends"
@@ -15,49 +15,6 @@ const impossiblePlace = "2147483647"
 
 // inKernel reports whether the device reports what the kernel has of a kind.
 func inKernel(kind openwrt.Kind) bool { return kindsByObject()[kind].places != nil }
-
-// readKernel asks what the kernel has, as far as it concerns what is held or was caused; nil if nothing does, or if the device
-// cannot say.
-func (b *Backend) readKernel(ctx context.Context, h *inventory) (*kernel, error) {
-	rules, routes := len(b.memory.caused.rules) > 0, len(b.memory.caused.routes) > 0
-	for k := range h.objects {
-		routes = routes || k.kind == openwrt.Routes
-		rules = rules || inKernel(k.kind) && k.kind != openwrt.Routes
-	}
-	out := &kernel{}
-	h.unseen = ""
-	for _, part := range []struct {
-		module string
-		needed bool
-		read   func(openwrt.Module)
-	}{
-		{"rule", rules, func(m openwrt.Module) { out.rules = readRules(m.Status) }},
-		{"route", routes, func(m openwrt.Module) { out.readRoutes(m.Status) }},
-	} {
-		if !part.needed {
-			continue
-		}
-		m, err := b.client.ModuleStatus(ctx, part.module)
-		switch {
-		case err == nil:
-			part.read(m)
-		case answered(err), errors.Is(err, openwrt.ErrUnexpected), errors.Is(err, openwrt.ErrNoAnswer) && ctx.Err() == nil:
-			h.unseen = fmt.Sprintf("the state of the kernel is unknown: %v", err)
-		default:
-			return nil, reached(err)
-		}
-	}
-	return out, nil
-}
-
-// inspect compares the kernel with what is held, and makes ops that repair it.
-func (b *Backend) inspect(ctx context.Context, h *inventory) (findings, error) {
-	k, err := b.readKernel(ctx, h)
-	if err != nil {
-		return findings{}, err
-	}
-	return k.compare(h.objects, h.others, b.memory.caused, b.names), nil
-}
 
 // repairs makes ops from what was found in the kernel, and from what the device has forgotten.
 func (c *comparison) repairs(f findings, forgotten []key, lost map[key]openwrt.Object, before map[key]string) {
@@ -82,7 +39,8 @@ func (c *comparison) repairs(f findings, forgotten []key, lost map[key]openwrt.O
 			Native: &step{stage: when, key: key{kind, o.Name()}, surplus: o, intent: key{kind, o.Name()}.String()},
 		})
 	}
-	for _, o := range f.surplus {
+	for _, what := range slices.Sorted(maps.Keys(f.surplus)) {
+		o := f.surplus[what].object
 		remove(release, surplusKind(o), o)
 	}
 	for _, k := range forgotten {
@@ -155,7 +113,8 @@ func (w *writer) verify(ctx context.Context) error {
 			w.reportAbsent()
 			return nil
 		}
-		for _, o := range f.surplus {
+		for _, what := range slices.Sorted(maps.Keys(f.surplus)) {
+			o := f.surplus[what].object
 			if err := w.drain(ctx, surplusKind(o), o); err != nil && !answered(err) {
 				return err
 			}

@@ -37,6 +37,9 @@ type Options struct {
 	Patience time.Duration
 	// Respawn is how long after its end the daemon runs again, and until when every request fails; 0 is 5 seconds.
 	Respawn time.Duration
+	// NoTrailingBlanks has a newer ip, which ends no line with a blank. The scripts then lose the last word of each line: the table of a
+	// rule, and the interface of most routes.
+	NoTrailingBlanks bool
 	// NoLeak keeps the status of ipsec out of the header block, as a fixed device would.
 	NoLeak bool
 }

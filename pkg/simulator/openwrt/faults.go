@@ -1,6 +1,9 @@
 package openwrt
 
-import "time"
+import (
+	"math/rand/v2"
+	"time"
+)
 
 // Stage is the moment at which a write fails.
 type Stage int
@@ -27,6 +30,9 @@ type faults struct {
 	limited bool
 	delay   time.Duration // before every answer
 	hung    chan struct{} // closed by Resume; nil while not hung
+
+	unsteady Unsteady
+	luck     *rand.Rand // nil while nothing is unsteady
 }
 
 func (f *faults) resume() {

@@ -95,6 +95,17 @@ func (d *Device) FlushKernel() {
 	}
 }
 
+// RemoveFromKernel removes the routes and routing rules that Kernel prints as line. It returns how many there were.
+func (d *Device) RemoveFromKernel(line string) int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	k := d.kernel
+	before := len(k.rules) + len(k.routes)
+	k.rules = slices.DeleteFunc(k.rules, func(r ipRule) bool { return "ip rule add "+r.String() == line })
+	k.routes = slices.DeleteFunc(k.routes, func(r ipRoute) bool { return "ip route add "+r.String() == line })
+	return before - len(k.rules) - len(k.routes)
+}
+
 // SetDown sets whether mwan3 considers an interface unreachable.
 func (d *Device) SetDown(iface string, down bool) {
 	d.mu.Lock()

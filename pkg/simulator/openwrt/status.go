@@ -133,7 +133,7 @@ func (d *Device) routeStatus() object {
 	list := func(table string) object {
 		items := []object{}
 		for _, r := range d.routes(table) {
-			items = append(items, r.status())
+			items = append(items, d.printed(r.status()))
 		}
 		return object{"item": items}
 	}
@@ -143,6 +143,7 @@ func (d *Device) routeStatus() object {
 			out[r.table] = list(r.table)
 		}
 	}
+	d.faults.unsteadyRoutes(out)
 	return out
 }
 
@@ -171,13 +172,27 @@ func (r ipRoute) status() object {
 
 func (d *Device) ruleStatus() []object {
 	own := func(preference int, table string) object {
-		return object{"src": "all", "prio": itoa(preference), "table": table, "not": "false"}
+		return d.printed(object{"src": "all", "prio": itoa(preference), "table": table, "not": "false"})
 	}
 	list := []object{own(0, "local")}
 	for _, r := range d.kernel.rules {
-		list = append(list, r.status())
+		list = append(list, d.printed(r.status()))
 	}
-	return append(list, own(mainPreference, "main"), own(defaultPreference, "default"))
+	return d.faults.unsteadyList(append(list, own(mainPreference, "main"), own(defaultPreference, "default")))
+}
+
+// printed is a rule or a route as the scripts read it from the line of a command, whose last word they lose unless a blank follows it.
+func (d *Device) printed(o object) object {
+	if !d.opts.NoTrailingBlanks {
+		return o
+	}
+	for _, last := range []string{"table", "src", "scope", "proto", "device"} {
+		if o.has(last) && (last != "src" || !o.has("not")) { // the source of a rule comes first
+			delete(o, last)
+			return o
+		}
+	}
+	return o
 }
 
 // status is a rule as the kernel shows it.
