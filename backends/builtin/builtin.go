@@ -238,6 +238,7 @@ func newOpenWRT(s Settings) (*Target, error) {
 	}
 	backend, err := device.New(client, device.Options{
 		Owner: s.Owner, CNF: s.OpenWRT.CNF, Addr: s.OpenWRT.Addr, Secret: s.OpenWRT.Secret, Log: s.Log,
+		ReloadPause: openwrt.ReloadPause,
 	})
 	if err != nil {
 		return nil, err

@@ -11,6 +11,7 @@ import (
 	"net/netip"
 	"regexp"
 	"slices"
+	"time"
 
 	"github.com/sirupsen/logrus"
 
@@ -33,6 +34,9 @@ type Options struct {
 	Enforces func(*intent.Policy) bool
 	// Secret reads a key of a Secret; if nil, no Secret is found. Its errors must not contain what it read.
 	Secret func(context.Context, intent.SecretRef) ([]byte, error)
+	// ReloadPause is the least time between two reloads of one service; 0 is none. Apply waits for it, after everything is written and the
+	// other services are reloaded.
+	ReloadPause time.Duration
 	// Log logs what the device rejects; nil logs nothing.
 	Log logrus.FieldLogger
 }
@@ -49,8 +53,9 @@ type Backend struct {
 	keep    map[object.Ref]bool // see Keep
 	// What records on the device say, for when they cannot be left there: services that have to be reloaded, and the certificates
 	// that this process wrote.
-	owes  map[string]bool
-	seals map[key]string
+	owes   map[string]bool
+	pauses map[string]chan struct{} // of services after a reload: closed when they are over
+	seals  map[key]string
 	// faulted has the objects on which scripts of the device aborted last time, with digests of what was written.
 	faulted map[key]string
 	absent  map[key]string          // what the kernel lacked when it was last read
@@ -100,7 +105,8 @@ func New(client *openwrt.Client, opts Options) (*Backend, error) {
 	}
 	return &Backend{
 		client: client, opts: opts, names: newNamer(opts.Owner), refused: map[key]refusal{}, owes: map[string]bool{},
-		seals: map[key]string{}, faulted: map[key]string{}, rests: map[string]*rest{}, known: map[openwrt.Kind]string{},
+		pauses: map[string]chan struct{}{},
+		seals:  map[key]string{}, faulted: map[key]string{}, rests: map[string]*rest{}, known: map[openwrt.Kind]string{},
 	}, nil
 }
 
@@ -296,7 +302,15 @@ func (b *Backend) reloads(ops []backends.Op, have *inventory, run *pending) []ba
 			Native: &step{stage: reload, key: key{name: s}, must: must[s], run: run},
 		})
 	}
-	return out
+	var later []backends.Op // none waits for another's pause
+	out = slices.DeleteFunc(out, func(op backends.Op) bool {
+		if b.pausing(op.Name) {
+			later = append(later, op)
+			return true
+		}
+		return false
+	})
+	return append(out, later...)
 }
 
 // propose remembers what a plan would turn the model into. A plan without ops takes effect at once.

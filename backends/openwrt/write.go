@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/sirupsen/logrus"
 
@@ -180,10 +181,45 @@ func (w *writer) leaveNote(ctx context.Context, name string) error {
 	}
 }
 
+// awaitPause waits until a service may be reloaded again, and begins the pause after the reload that follows.
+func (w *writer) awaitPause(ctx context.Context, service string) error {
+	if over := w.b.pauses[service]; over != nil {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-over:
+		}
+	}
+	if w.b.opts.ReloadPause <= 0 {
+		return nil
+	}
+	over := make(chan struct{})
+	w.b.pauses[service] = over
+	time.AfterFunc(w.b.opts.ReloadPause, func() { close(over) })
+	return nil
+}
+
+// pausing reports whether a service must not be reloaded yet.
+func (b *Backend) pausing(service string) bool {
+	over := b.pauses[service]
+	if over == nil {
+		return false
+	}
+	select {
+	case <-over:
+		return false
+	default:
+		return true
+	}
+}
+
 // reload reloads a service, if anything was written for it, and removes the note.
 func (w *writer) reload(ctx context.Context, s *step) error {
 	service := s.key.name
 	if s.must || w.run.wrote[service] {
+		if err := w.awaitPause(ctx, service); err != nil {
+			return err
+		}
 		if err := w.b.client.Act(ctx, service, openwrt.Reload); err != nil {
 			return err
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"time"
 )
 
 // Action is an action on a service.
@@ -18,6 +19,10 @@ const (
 	Restart Action = "restart"
 	Reload  Action = "reload"
 )
+
+// ReloadPause is how long a service should be left alone after a reload: tunnels and sessions need that long to come back. The device itself
+// would restart ipsec as often as it is asked to.
+const ReloadPause = 5 * time.Second
 
 // Services lists the services that have actions.
 func (c *Client) Services(ctx context.Context) ([]string, error) {

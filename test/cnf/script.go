@@ -31,7 +31,7 @@ func objects(manifest string) ([]*unstructured.Unstructured, error) {
 }
 
 // rest is how long everything has after each step to settle.
-const rest = 2 * time.Second
+const rest = 6 * time.Second
 
 // play runs a script in the bubble of the caller.
 func play(t *testing.T, content string) {

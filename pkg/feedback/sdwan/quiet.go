@@ -3,16 +3,12 @@ package sdwan
 import (
 	"sync"
 	"time"
+
+	"github.com/netloom/netloom/pkg/openwrt"
 )
 
-// A reload may interrupt tunnels. So the first change after a quiet time is written at once, but after a reload, changes are gathered until
-// none has come for a while, but not for longer than the limit after that reload.
-const (
-	quietPause = time.Second
-	quietLimit = 5 * time.Second
-)
-
-// quiet delays wake-ups after a reload. The zero value delays none.
+// quiet delays wake-ups after a reload, which may interrupt tunnels: the first change is written at once, and those that come before the
+// device may reload a service again are gathered until then. The zero value delays none.
 type quiet struct {
 	mu       sync.Mutex
 	reloaded time.Time // when services were last reloaded
@@ -26,24 +22,24 @@ func (q *quiet) Reloaded() {
 	q.reloaded = time.Now()
 }
 
-// Wake calls wake: at once, or after the pause that the last reload requires. Calls in between are combined.
+// Wake calls wake: at once, or when the services may be reloaded again. Calls in between are combined.
 func (q *quiet) Wake(wake func()) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	pause := min(quietPause, time.Until(q.reloaded.Add(quietLimit)))
-	switch {
-	case pause <= 0:
-		wake()
-	case q.timer != nil:
-		q.timer.Reset(pause)
-	default:
-		q.timer = time.AfterFunc(pause, func() {
-			q.mu.Lock()
-			q.timer = nil
-			q.mu.Unlock()
-			wake()
-		})
+	if q.timer != nil {
+		return
 	}
+	pause := time.Until(q.reloaded.Add(openwrt.ReloadPause))
+	if pause <= 0 {
+		wake()
+		return
+	}
+	q.timer = time.AfterFunc(pause, func() {
+		q.mu.Lock()
+		q.timer = nil
+		q.mu.Unlock()
+		q.Wake(wake) // services may have been reloaded once more
+	})
 }
 
 // Stop drops a wake-up that is due later.

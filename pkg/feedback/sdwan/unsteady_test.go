@@ -95,4 +95,3 @@ func TestARejectedRouteStaysRejected(t *testing.T) {
 		require.Equal(t, 2, strings.Count(d.Kernel(), "ip route add table 40"))
 	})
 }
-
