@@ -141,12 +141,46 @@ func TestAMissingPackage(t *testing.T) {
 			}[pkg] {
 				require.NotEmpty(t, skipOf(p, intents))
 			}
+			named := false
 			for _, s := range p.Skips {
 				requireNoSecret(t, s.Reason)
+				named = named || strings.Contains(s.Reason, "missing or corrupt") && strings.Contains(s.Reason, "/etc/config/"+pkg)
 			}
+			require.True(t, named, "%v", p.Skips)
 			again := r.reconcileUntil(t)
 			require.Zero(t, again.Drift())
 			require.Equal(t, p.Skips, again.Skips)
+		})
+	}
+}
+
+// TestACorruptPackage has the file of a package that UCI cannot parse: it is named, nothing of it is written, and all others are.
+func TestACorruptPackage(t *testing.T) {
+	for _, restarted := range []bool{false, true} {
+		t.Run(fmt.Sprint("another process: ", restarted), func(t *testing.T) {
+			r := newRig(t)
+			e := r.fill(t)
+			require.Empty(t, r.reconcileUntil(t).Skips)
+			r.maybeRestart(t, restarted)
+			before := r.device.Export("mwan3")
+			repair := r.device.CorruptPackage("mwan3")
+			r.drop(e.mark)
+			for i := range 3 {
+				r.device.Reset()
+				p := r.reconcileUntil(t)
+				require.True(t, i == 0 || p.Drift() == 0)
+				for _, of := range []*intent.DeviceIntent{e.policy, e.wanRule} {
+					require.Contains(t, skipOf(p, of), "the file /etc/config/mwan3 is missing or corrupt")
+				}
+				for _, q := range r.device.Requests() {
+					require.False(t, strings.Contains(q.Path, "/mwan3/") && q.Method != http.MethodGet, "%+v", q)
+				}
+			}
+			require.Equal(t, before, r.device.Export("mwan3"))
+			r.requireWritten(t, map[openwrt.Kind]int{openwrt.FirewallRules: 1})
+			repair()
+			require.Empty(t, r.reconcileUntil(t).Skips)
+			r.requireSettled(t)
 		})
 	}
 }

@@ -48,6 +48,9 @@ func refuses(err error) bool {
 // mend records a rejection and restores what was there before it.
 func (w *writer) mend(ctx context.Context, s *step, cause error) error {
 	reason := cause.Error()
+	if s.want != nil && w.have.sizes[s.key.module()].sections == 0 {
+		reason = hintAtPackage(s.key.module(), cause)
+	}
 	var need *needError
 	wanting := errors.As(cause, &need)
 	if s.want != nil && !wanting {
@@ -61,6 +64,19 @@ func (w *writer) mend(ctx context.Context, s *step, cause error) error {
 	}
 	w.refuse(s, reason, !wanting)
 	return nil
+}
+
+// hintAtPackage returns why an object is rejected by a package in which nothing was listed.
+func hintAtPackage(module string, cause error) string {
+	what, _, unknown := openwrt.Missing(cause)
+	switch {
+	case openwrt.IsFault(cause):
+		return badPackage(module, fmt.Errorf("its lists are empty, and a write fails: %w", cause))
+	case unknown && what == "Interface":
+		return fmt.Sprintf("%v: the file /etc/config/%s has no such section, or it is missing or corrupt", cause, module)
+	default:
+		return cause.Error()
+	}
 }
 
 // putBack restores an object to what it was before a rejected write. It reports whether that was not possible.

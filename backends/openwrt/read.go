@@ -34,7 +34,10 @@ func (b *Backend) observe(ctx context.Context, want *desired) (*inventory, error
 	for _, kind := range openwrt.Kinds() {
 		module := key{kind: kind}.module()
 		if r := b.rests[module]; r != nil && r.left > 0 {
-			h.resting[module], h.kinds[kind] = restReason, restReason
+			h.resting[module] = restReason
+		}
+		if why := h.resting[module]; why != "" {
+			h.kinds[kind] = why
 			continue
 		}
 		all, err := b.client.List(ctx, kind)
@@ -52,6 +55,9 @@ func (b *Backend) observe(ctx context.Context, want *desired) (*inventory, error
 			if lacking == len(openwrt.Kinds()) {
 				return nil, err
 			}
+		case errors.Is(err, errBadPackage):
+			why := badPackage(module, err)
+			h.resting[module], h.kinds[kind] = why, why
 		case errors.Is(err, errFalseList):
 			b.leaveAlone(module)
 			h.resting[module], h.kinds[kind], broken = restReason, restReason, true
@@ -121,7 +127,16 @@ func (b *Backend) slow(ctx context.Context, module string, cause error) error {
 // errFalseList means that a list is empty although there are objects, or may be.
 var errFalseList = errors.New("the device returned an empty list, but has objects")
 
-// believe checks an empty list: a device whose daemon has ended returns one. An object that was there or is wanted settles it.
+// errBadPackage means that a list is empty, that its objects cannot be read, and that the device works.
+var errBadPackage = errors.New("its lists are empty, and its objects cannot be read")
+
+// badPackage says that the file of a module is missing or corrupt, and how that shows.
+func badPackage(module string, sign error) string {
+	return fmt.Sprintf("the device cannot read its package %s: the file /etc/config/%s is missing or corrupt (%v)", module, module, sign)
+}
+
+// believe checks an empty list: a device returns one if its daemon has ended, or if it cannot read the package. An object that was there or is
+// wanted settles it, and if that cannot be read, whether the device answers anything else: without its daemon it does not.
 func (b *Backend) believe(ctx context.Context, kind openwrt.Kind, want *desired) error {
 	name := b.known[kind]
 	if name == "" {
@@ -137,7 +152,12 @@ func (b *Backend) believe(ctx context.Context, kind openwrt.Kind, want *desired)
 	case openwrt.IsNotFound(err):
 		delete(b.known, kind)
 		return nil
-	case err == nil, openwrt.IsFault(err), errors.Is(err, openwrt.ErrNoAnswer) && ctx.Err() == nil:
+	case openwrt.IsFault(err):
+		if _, other := b.client.Services(ctx); other == nil {
+			return fmt.Errorf("%w: %w", errBadPackage, err)
+		}
+		return errFalseList
+	case err == nil, errors.Is(err, openwrt.ErrNoAnswer) && ctx.Err() == nil:
 		return errFalseList
 	default:
 		return err

@@ -85,6 +85,18 @@ func (d *Device) RemovePackage(name string) {
 	*d.pkg(name) = pkg{name: name, missing: true}
 }
 
+// CorruptPackage writes what UCI cannot parse into the file of a package, and returns what repairs it. Until then its lists are empty, and
+// the scripts abort on its objects.
+func (d *Device) CorruptPackage(name string) (repair func()) {
+	set := func(corrupt bool) {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.pkg(name).corrupt = corrupt
+	}
+	set(true)
+	return func() { set(false) }
+}
+
 // FlushKernel removes everything that the device's scripts put into the kernel.
 func (d *Device) FlushKernel() {
 	d.mu.Lock()

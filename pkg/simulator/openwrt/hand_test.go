@@ -63,6 +63,21 @@ func TestMissingPackage(t *testing.T) {
 	must(t, d, "POST", "mwan3/v1/policies", policy)
 }
 
+// TestCorruptPackage has a file that UCI cannot parse.
+func TestCorruptPackage(t *testing.T) {
+	d := newDevice(t, simulator.Options{})
+	fill(t, d)
+	repair := d.CorruptPackage("mwan3")
+	require.JSONEq(t, `{"policies":[]}`, must(t, d, "GET", "mwan3/v1/policies", ""))
+	for _, method := range []string{"GET", "DELETE"} {
+		requireStatus(t, d, "500", method, "mwan3/v1/policies/balance1", "")
+	}
+	requireStatus(t, d, "500", "PUT", "mwan3/v1/rules/r", `{}`)
+	must(t, d, "GET", "firewall/v1/zones/lan", "")
+	repair()
+	must(t, d, "GET", "mwan3/v1/policies/balance1", "")
+}
+
 // TestSectionOfAnotherType has an object's name taken by a section of another type.
 func TestSectionOfAnotherType(t *testing.T) {
 	d := newDevice(t, simulator.Options{})

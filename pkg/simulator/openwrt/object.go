@@ -7,7 +7,11 @@ import "strings"
 // list answers GET of a collection.
 func (c *collection) list(d *Device) (any, *refusal) {
 	all := []object{}
-	for _, s := range d.ofType(c.pkg, c.typ) {
+	sections := d.ofType(c.pkg, c.typ)
+	if d.pkg(c.pkg).corrupt {
+		sections = nil
+	}
+	for _, s := range sections {
 		o, no := c.object(d, s)
 		if no != nil {
 			return nil, no
@@ -19,6 +23,9 @@ func (c *collection) list(d *Device) (any, *refusal) {
 
 // get is the object of that name, nil if there is none.
 func (c *collection) get(d *Device, name string) (object, *refusal) {
+	if d.pkg(c.pkg).corrupt {
+		return nil, fault("utils", "attempt to index a nil value")
+	}
 	s := d.find(c.pkg, c.typ, name)
 	if s == nil {
 		return nil, nil
@@ -102,7 +109,7 @@ func (c *collection) check(d *Device, body any) (object, *refusal) {
 
 // store creates an object.
 func (c *collection) store(d *Device, o object) *refusal {
-	if d.daemon.lost || d.pkg(c.pkg).missing {
+	if p := d.pkg(c.pkg); d.daemon.lost || p.missing || p.corrupt {
 		return fault(c.script, "bad argument #2 to 'set' (string expected, got nil)") // no section could be made
 	}
 	if c.create != nil {

@@ -88,6 +88,7 @@ type pkg struct {
 	name     string
 	sections []*section
 	missing  bool       // there is no file
+	corrupt  bool       // the file cannot be parsed
 	staged   []*section // left behind by an aborted request; they appear with the next commit
 }
 
