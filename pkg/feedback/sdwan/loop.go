@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sirupsen/logrus"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/cause"
@@ -32,9 +33,10 @@ type deviceLoop struct {
 	last   backends.Backend // of the last target; nil before there was one
 
 	mu     sync.Mutex
-	loop   *reconcile.Loop // nil while there is no target
-	client *openwrt.Client // requests reports; nil while there is no target
-	fault  error           // why there is no target
+	loop   *reconcile.Loop        // nil while there is no target
+	client *openwrt.Client        // requests reports; nil while there is no target
+	fault  error                  // why there is no target
+	wrote  map[string]metav1.Time // see status.Loop; never changed, only replaced
 	// synced is set once the device was in sync with this process, and kept nothing. Objects that went missing from the source since then
 	// did so while netloom watched, so nothing on the device is lost.
 	synced bool
@@ -50,7 +52,7 @@ func (f *fleet) start(ctx context.Context, c *intent.CNF, before *deviceLoop) *d
 		defer close(d.done)
 		if before != nil {
 			<-before.done
-			d.synced, d.last = before.synced, before.last
+			d.synced, d.last, d.wrote = before.synced, before.last, before.wrote
 		}
 		d.run(ctx)
 	})
@@ -209,7 +211,39 @@ func (d *deviceLoop) state() state.Target {
 	}
 	out := target.Of(&s, d.began)
 	out.Stale = !s.Converged && time.Since(since) > staleRounds*d.fleet.opts.Interval
+	out.Wrote = d.writtenAt()
 	return out
+}
+
+// noteWritten records when the objects of a plan were written, and forgets the objects that do not exist any more.
+func (d *deviceLoop) noteWritten(p *backends.Plan) {
+	written := map[string]bool{}
+	for i := range p.Ops {
+		written[p.Ops[i].Origin] = true
+	}
+	now, next := feedback.Now(), map[string]metav1.Time{}
+	before, s := d.writtenAt(), d.fleet.latest()
+	if s == nil {
+		return // it is about to end
+	}
+	for e := range s.DeviceIntentsOf(d.cnf.Scope) {
+		origin := e.Origin.String()
+		if at, ok := before[origin]; ok {
+			next[origin] = at
+		}
+		if written[origin] {
+			next[origin] = now
+		}
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.wrote = next
+}
+
+func (d *deviceLoop) writtenAt() map[string]metav1.Time {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.wrote
 }
 
 // deviceObserver reports what the loop of a device does. Only the goroutine of the loop calls it.
@@ -220,6 +254,7 @@ type deviceObserver struct {
 	good  bool            // the last round succeeded
 	skips []backends.Skip // after the last successful one
 	drift int             // operations that repair drift and are not written yet
+	wrote bool            // something was written that statuses may say the CNF has
 }
 
 // Applied reports drift that is repaired, and reloads.
@@ -227,6 +262,8 @@ func (o *deviceObserver) Applied(_ string, p *backends.Plan, _ time.Duration) {
 	if slices.ContainsFunc(p.Ops, func(op backends.Op) bool { return op.Verb == backends.Reload }) {
 		o.loop.quiet.Reloaded()
 	}
+	o.loop.noteWritten(p)
+	o.wrote = o.wrote || p.Full
 	if o.drift > 0 {
 		o.loop.fleet.drifted(o.loop.cnf, o.drift)
 	}
@@ -246,10 +283,10 @@ func (o *deviceObserver) Drift(_ string, ops int) { o.drift = ops }
 func (o *deviceObserver) Converged(string, intent.Revision, int) {
 	o.loop.noteSync()
 	skips := o.loop.state().Skips
-	all := !o.good || !slices.Equal(o.skips, skips)
+	all := !o.good || o.wrote || !slices.Equal(o.skips, skips)
 	if o.loop.fleet.opts.Dynamic == nil {
 		logSkips(o.loop.log, o.skips, skips)
 	}
-	o.good, o.skips = true, skips
+	o.good, o.wrote, o.skips = true, false, skips
 	o.loop.report(all)
 }

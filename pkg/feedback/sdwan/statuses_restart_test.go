@@ -60,6 +60,43 @@ func TestARestartResetsNoStatus(t *testing.T) {
 	})
 }
 
+// TestTheTimeOfAWipedReplica has a replica lose its configuration, while netloom does not run or unnoticed: it got the objects when they
+// were written again, and the other replica when they were written first.
+func TestTheTimeOfAWipedReplica(t *testing.T) {
+	for _, stopped := range []bool{true, false} {
+		inBubble(t, func(r *rig) {
+			r.CNF("cnf-0", "10.0.0.1")
+			b := r.CNF("cnf-1", "10.0.0.2")
+			r.Apply(sdwantest.Policy("both"))
+			r.Apply(sdwantest.Rule("web", "10.1.0.0/24"))
+			r.start()
+			first := r.Rule("web").Status
+			require.Equal(t, first.Pods[0].AppliedTime, first.Pods[1].AppliedTime)
+			if stopped {
+				r.stop()
+			}
+			r.After(10 * time.Minute)
+			b.Recreate()
+			wiped := time.Now().Truncate(time.Second)
+			if stopped {
+				r.start()
+			}
+			r.After(time.Minute)
+			s := r.Rule("web").Status
+			require.Equal(t, v1alpha1.InSync, s.State)
+			require.Equal(t, first.Pods[0].AppliedTime, s.Pods[0].AppliedTime)
+			require.False(t, s.Pods[1].AppliedTime.Time.Before(wiped))
+			require.Equal(t, s.Pods[1].AppliedTime, s.AppliedTime)
+			require.Equal(t, first.AppliedVersion, s.AppliedVersion, "the object is the same")
+			r.Writes()
+			r.stop()
+			r.start()
+			r.After(time.Hour)
+			require.Empty(t, r.Writes(), "nothing was written since then")
+		})
+	}
+}
+
 func TestACNFThatDoesNotAnswerAfterARestartIsReported(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		a := r.CNF("cnf-0", "10.0.0.1")

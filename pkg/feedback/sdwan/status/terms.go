@@ -29,7 +29,7 @@ func (w *World) inTerms(o Object, had any, s *standing) any {
 }
 
 // sdewan returns the status of the kinds that a device stores. Applied is reported while it is true, as in the design
-// document and ICN SD-EWAN, with the time and version at which the last pod got the object.
+// document and ICN SD-EWAN, with the version that was applied, and the time at which the last pod got the object.
 func (w *World) sdewan(o Object, had *v1alpha1.SdewanStatus, s *standing) *v1alpha1.SdewanStatus {
 	out := &v1alpha1.SdewanStatus{
 		State: s.state, InSync: s.state == v1alpha1.InSync, Message: s.message, Pods: s.pods,
@@ -43,6 +43,11 @@ func (w *World) sdewan(o Object, had *v1alpha1.SdewanStatus, s *standing) *v1alp
 	out.AppliedTime = &now
 	if had.InSync && had.AppliedGeneration == out.AppliedGeneration && had.AppliedVersion != "" && had.AppliedTime != nil {
 		out.AppliedVersion, out.AppliedTime = had.AppliedVersion, had.AppliedTime
+		for i := range s.pods {
+			if got := s.pods[i].AppliedTime; out.AppliedTime.Before(got) {
+				out.AppliedTime = got
+			}
+		}
 	}
 	return out
 }

@@ -128,13 +128,16 @@ func where(s intent.Scope) string {
 
 // judge looks at every CNF.
 func (w *World) judge(o Object, s *standing, base intent.DeviceIntentID, leaving bool) {
-	had := podsOf(o)
+	had, origin := podsOf(o), ""
+	if len(s.intents) > 0 {
+		origin = s.intents[0].Origin.String()
+	}
 	var behind []v1alpha1.PodStatus
 	conflict, reason := "", ""
 	for _, g := range s.cnfs {
 		p, why := w.pod(o, g, s, base, leaving)
 		if p.State == v1alpha1.InSync {
-			p.AppliedTime = w.since(had, p.Name, o)
+			p.AppliedTime = w.since(had, p.Name, o, g.loop.Wrote[origin])
 		} else {
 			behind = append(behind, p)
 			reason = worseReason(reason, why)
@@ -204,10 +207,13 @@ func (w *World) pod(o Object, g *cnf, s *standing, base intent.DeviceIntentID, l
 	return p, why
 }
 
-// since returns when a pod got an object: the time in its present status, or now.
-func (w *World) since(had []v1alpha1.PodStatus, name string, o Object) *metav1.Time {
+// since returns when a pod got an object: the time in its present status, or now. A pod that lost it got it when it was written again.
+func (w *World) since(had []v1alpha1.PodStatus, name string, o Object, wrote metav1.Time) *metav1.Time {
 	i := slices.IndexFunc(had, func(p v1alpha1.PodStatus) bool { return p.Name == name })
 	if i >= 0 && had[i].State == v1alpha1.InSync && had[i].AppliedTime != nil && observed(o) == o.GetGeneration() {
+		if had[i].AppliedTime.Before(&wrote) {
+			return &wrote
+		}
 		return had[i].AppliedTime
 	}
 	now := w.Now

@@ -21,6 +21,9 @@ type Target struct {
 	// Stale is set if it has been in trouble for so long that its content is not known any more.
 	Stale bool
 	Skips []backends.Skip // what it cannot express or does not accept
+	// Wrote is when something of an object was last written to it, in whole seconds, by the object as intent.Origin formats it: of the
+	// objects that were written since the process began. Only targets of CNFs record it.
+	Wrote map[string]metav1.Time
 }
 
 // Facts is what is known at one moment.
