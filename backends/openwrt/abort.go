@@ -53,12 +53,36 @@ func (w *writer) abort(ctx context.Context, op *backends.Op, s *step, cause erro
 		return w.mend(ctx, s, cause)
 	}
 	w.fail(op, cause)
+	if err := w.revert(ctx, s); err != nil {
+		return err
+	}
 	rescued, err := w.rescue(ctx, s)
 	if err == nil && !rescued {
 		w.refuse(s, cause.Error(), true) // what needs it waits
 		w.hold(s.service())
 	}
 	return err
+}
+
+// revert drops the part of a policy that the device has kept and can neither read nor replace. When it refuses to create an object because
+// the name is taken, it drops everything of the package that is not complete; of policies it does not, so a rule takes the name.
+func (w *writer) revert(ctx context.Context, s *step) error {
+	if s.want == nil || s.key.kind != openwrt.Policies {
+		return nil
+	}
+	if _, err := w.b.client.Get(ctx, s.key.kind, s.key.name); !openwrt.IsFault(err) {
+		return nil
+	}
+	w.wrote(s.service())
+	taker := openwrt.ObjectOf(openwrt.PolicyRule{Name: s.key.name})
+	_, err := w.b.client.Create(ctx, openwrt.PolicyRules, taker)
+	if err == nil { // the name was not taken after all
+		err = w.b.client.Delete(ctx, openwrt.PolicyRules, s.key.name)
+	}
+	if err != nil && !answered(err) {
+		return fmt.Errorf("drop the remains of %s: %w", s.key, reached(err))
+	}
+	return nil
 }
 
 // rescue writes an object once more if the device has deleted the previous one. It reports whether that succeeded.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/openwrt"
@@ -62,6 +63,10 @@ func (w *writer) mend(ctx context.Context, s *step, cause error) error {
 			reason += "; the previous object is lost"
 		}
 	}
+	if openwrt.IsFault(cause) && w.leftPart(ctx, s.key) {
+		reason += fmt.Sprintf("; the device has a part of it, which it can neither use nor delete: remove the section with the name %s"+
+			" from its package by hand, or restart the container", s.key.name)
+	}
 	w.refuse(s, reason, !wanting)
 	return nil
 }
@@ -77,6 +82,16 @@ func hintAtPackage(module string, cause error) string {
 	default:
 		return cause.Error()
 	}
+}
+
+// leftPart reports whether the device has only a part of an object: one without what each of its commands needs.
+func (w *writer) leftPart(ctx context.Context, k key) bool {
+	needed := map[openwrt.Kind][]string{openwrt.Routes: {"dst", "dev"}, openwrt.NetworkRules: {"src", "target"}}[k.kind]
+	if needed == nil {
+		return false
+	}
+	o, err := w.b.client.Get(ctx, k.kind, k.name)
+	return err == nil && slices.ContainsFunc(needed, func(field string) bool { return textIn(o, field) == "" })
 }
 
 // putBack restores an object to what it was before a rejected write. It reports whether that was not possible.

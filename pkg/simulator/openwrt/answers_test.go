@@ -3,7 +3,7 @@ package openwrt_test
 import (
 	"bufio"
 	"bytes"
-	_ "embed"
+	"embed"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -23,6 +23,11 @@ import (
 //go:embed testdata/answers.jsonl
 var recorded []byte
 
+// pairs are further such recordings, each on a device of its own, of what a request that fails leaves behind.
+//
+//go:embed testdata/pairs/*.jsonl
+var pairs embed.FS
+
 // exchange is one request and the answer to it.
 type exchange struct {
 	Method      string  `json:"method"`
@@ -36,7 +41,7 @@ type exchange struct {
 	} `json:"answer"`
 }
 
-func exchanges(t *testing.T) []exchange {
+func exchanges(t *testing.T, recorded []byte) []exchange {
 	t.Helper()
 	var all []exchange
 	in := bufio.NewScanner(bytes.NewReader(recorded))
@@ -52,9 +57,29 @@ func exchanges(t *testing.T) []exchange {
 
 // TestRecordedAnswers replays what was sent to a real device. The words of a fault and of a page in HTML may differ.
 func TestRecordedAnswers(t *testing.T) {
-	d := newDevice(t, simulator.Options{})
-	all := exchanges(t)
+	all := exchanges(t, recorded)
 	require.Len(t, all, 311)
+	replay(t, all)
+}
+
+// TestRecordedPairs replays the other recordings.
+func TestRecordedPairs(t *testing.T) {
+	files, err := pairs.ReadDir("testdata/pairs")
+	require.NoError(t, err)
+	require.Len(t, files, 7)
+	for _, f := range files {
+		t.Run(f.Name(), func(t *testing.T) {
+			recorded, err := pairs.ReadFile("testdata/pairs/" + f.Name())
+			require.NoError(t, err)
+			replay(t, exchanges(t, recorded))
+		})
+	}
+}
+
+// replay sends requests to a new device and compares its answers.
+func replay(t *testing.T, all []exchange) {
+	t.Helper()
+	d := newDevice(t, simulator.Options{})
 	for i, e := range all {
 		status, contentType, body := send(t, d, e)
 		name := fmt.Sprintf("request %d: %s %s", i, e.Method, e.Path)

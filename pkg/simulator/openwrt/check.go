@@ -2,6 +2,7 @@ package openwrt
 
 import (
 	"encoding/json"
+	"errors"
 	"math"
 	"slices"
 	"strconv"
@@ -132,7 +133,7 @@ func number(s string) (float64, bool) {
 		return float64(n), err == nil
 	}
 	n, err := strconv.ParseFloat(s, 64)
-	return n, err == nil
+	return n, err == nil || errors.Is(err, strconv.ErrRange) // 1e400 is a number, and infinite
 }
 
 // parts splits at sep and skips empty parts, as all of the device's splitting does.

@@ -82,7 +82,7 @@ func (d *Device) ofType(pkg string, types ...string) []*section {
 // four bytes.
 func (p *pkg) size() int {
 	total := 0
-	for _, s := range p.sections {
+	for _, s := range p.seen() {
 		total += blob(s.id, 0) + blob(".anonymous", 1) + blob(".type", len(s.typ)+1) + blob(".name", len(s.id)+1) + blob(".index", 4)
 		for _, o := range s.options {
 			for _, v := range o.values {

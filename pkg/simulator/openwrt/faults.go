@@ -14,6 +14,9 @@ const (
 	// BetweenHalves deletes the object of a PUT and answers 500 before it is created again. Other writes fail as with
 	// BeforeWrite.
 	BetweenHalves
+	// HalfMade stops in the middle of creating an object and answers 500: its section is there, and most of its fields are not. Other
+	// writes fail as with BeforeWrite.
+	HalfMade
 	// AfterWrite does the write and ends the connection instead of answering.
 	AfterWrite
 )
@@ -30,6 +33,7 @@ type faults struct {
 	limited bool
 	delay   time.Duration // before every answer
 	hung    chan struct{} // closed by Resume; nil while not hung
+	half    bool          // the write in progress is HalfMade
 
 	unsteady Unsteady
 	luck     *rand.Rand // nil while nothing is unsteady
@@ -168,6 +172,10 @@ func (d *Device) write(halves bool, do func(between func() *refusal) answer) ans
 		a := do(func() *refusal { return nil })
 		a.cut = true
 		return a
+	case stage == HalfMade && halves:
+		d.faults.half = true
+		defer func() { d.faults.half = false }()
+		return do(func() *refusal { return nil })
 	case stage == BetweenHalves && halves:
 		return do(broken)
 	default:

@@ -3,6 +3,7 @@ package openwrt
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -77,7 +78,11 @@ func (r chainRule) destination() string {
 func (r chainRule) possible() bool {
 	ported := slices.Contains([]string{"tcp", "udp", "sctp", "udplite"}, r.proto)
 	known := ported || slices.Contains([]string{"", "all", "icmp", "esp", "ah"}, r.proto)
-	return known && r.target != "" && (ported || r.srcPort == "" && r.dstPort == "" && r.toPort == "") &&
+	port := func(text string) bool {
+		_, err := strconv.ParseUint(text, 0, 16)
+		return text == "" || err == nil
+	}
+	return known && port(r.srcPort) && port(r.dstPort) && port(r.toPort) && r.target != "" && (ported || r.srcPort == "" && r.dstPort == "" && r.toPort == "") &&
 		(r.target != "SNAT" && r.target != "DNAT" || r.to != "")
 }
 

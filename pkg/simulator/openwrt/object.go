@@ -112,6 +112,12 @@ func (c *collection) store(d *Device, o object) *refusal {
 	if p := d.pkg(c.pkg); d.daemon.lost || p.missing || p.corrupt {
 		return fault(c.script, "bad argument #2 to 'set' (string expected, got nil)") // no section could be made
 	}
+	if d.faults.half {
+		t := d.begin(c.pkg)
+		keep(t.add(c.typ, o.text("name"), c.named), c.fields[:2], o, !c.named)
+		t.abort()
+		return fault(c.script, "no space left on device")
+	}
 	if c.create != nil {
 		return c.create(d, c, o)
 	}

@@ -24,6 +24,7 @@ func createRemote(d *Device, c *collection, o object) *refusal {
 		if text := o.text(kind.field); text != "" {
 			paths, no := d.saveCredentials(c.script, name, text, kind)
 			if no != nil {
+				keep(s, c.before(kind.field), o, false)
 				t.abort()
 				return no
 			}
@@ -37,6 +38,11 @@ func createRemote(d *Device, c *collection, o object) *refusal {
 	}
 	t.commit()
 	return nil
+}
+
+// before lists the fields before one of them.
+func (c *collection) before(name string) []field {
+	return c.fields[:slices.IndexFunc(c.fields, func(f field) bool { return f.name == name })]
 }
 
 // createConnections makes a section for each connection of a remote and lists their names in the remote's, also the names

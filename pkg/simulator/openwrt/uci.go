@@ -89,12 +89,15 @@ type pkg struct {
 	sections []*section
 	missing  bool       // there is no file
 	corrupt  bool       // the file cannot be parsed
-	staged   []*section // left behind by an aborted request; they appear with the next commit
+	staged   []*section // left behind by an aborted request: requests see them, and the next commit writes them to the file
 }
+
+// seen lists the sections that requests see.
+func (p *pkg) seen() []*section { return slices.Concat(p.sections, p.staged) }
 
 // byID is the section of that name, of whatever type; nil for none.
 func (p *pkg) byID(id string) *section {
-	for _, s := range p.sections {
+	for _, s := range p.seen() {
 		if s.id == id {
 			return s
 		}
@@ -110,7 +113,7 @@ func (p *pkg) find(typ, name string) *section {
 		}
 		return s
 	}
-	for _, s := range p.sections {
+	for _, s := range p.seen() {
 		if own, ok := s.value("name"); s.typ == typ && ok && own == name {
 			return s
 		}
@@ -121,7 +124,7 @@ func (p *pkg) find(typ, name string) *section {
 // ofType lists the sections of some types in order.
 func (p *pkg) ofType(types ...string) []*section {
 	var out []*section
-	for _, s := range p.sections {
+	for _, s := range p.seen() {
 		if slices.Contains(types, s.typ) {
 			out = append(out, s)
 		}
@@ -175,7 +178,7 @@ type tx struct {
 // begin opens a package for writing. It includes what an earlier request left staged.
 func (d *Device) begin(name string) *tx {
 	p := d.pkg(name)
-	return &tx{d: d, p: p, work: slices.Concat(p.sections, p.staged)}
+	return &tx{d: d, p: p, work: p.seen()}
 }
 
 // exists reports whether a section of that name exists, made by this request or earlier.
