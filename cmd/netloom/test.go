@@ -193,6 +193,8 @@ func suitesOf(all []checked) []junitSuite {
 				}
 				message := fmt.Sprintf("expected %s, but not in %d of %s", r.Expect, r.Wrong, counted(r.Answers, "answer"))
 				c.Failure = &junitFailure{Message: message, Type: "expectation", Text: text.String()}
+			case len(r.Doubts) > 0:
+				c.Failure = &junitFailure{Message: "cannot tell: " + strings.Join(r.Doubts, "; "), Type: "doubt", Text: r.Text}
 			}
 			suites[i].add(c)
 		}
