@@ -8,8 +8,8 @@ import (
 	"maps"
 	"net/netip"
 	"slices"
-	"sync"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/sirupsen/logrus"

@@ -16,9 +16,8 @@ type Limit struct {
 }
 
 // Limits lists what the targets of a snapshot cannot express: those that an explainer explains, for policies and Services, and the devices
-// of its CNFs. It queries nothing.
+// of its CNFs. Without an explainer, it lists those of devices. It queries nothing.
 func Limits(want *intent.Snapshot, explainer backends.Explainer) []Limit {
-	title, _ := explainer.Terms()
 	seen := map[backends.Skip]int{} // where each is, plus one
 	var out []Limit
 	add := func(target string, skips []backends.Skip) {
@@ -33,7 +32,10 @@ func Limits(want *intent.Snapshot, explainer backends.Explainer) []Limit {
 			seen[skip] = len(out)
 		}
 	}
-	add(title, explainer.Skips(want))
+	if explainer != nil {
+		title, _ := explainer.Terms()
+		add(title, explainer.Skips(want))
+	}
 	for g := range want.CNFs() {
 		add(fmt.Sprintf("openwrt/%s/%s", g.Origin.Namespace, g.Origin.Name), openwrt.SkipsOf(want, g, explainedOwner))
 	}

@@ -28,6 +28,10 @@ func TestInputs(t *testing.T) {
 		{"what devices skip, in SARIF", "sdwan-problems", []string{"lint", "-o", "sarif"}, exitCannotTell, []string{"satellite", "fiber-first", "icmp-with-port"}},
 		{"what devices skip, in JUnit", "sdwan-problems", []string{"translate", "-o", "junit"}, exitCannotTell, []string{"satellite", "fiber-first", "icmp-with-port"}},
 		{"what devices skip, and nobody asks about", "sdwan-problems", []string{"probe", "edge/cnf-0->192.0.2.1:80"}, exitDone, nil},
+		{"what Tungsten Fabric cannot serve", "node-to-local-vip", []string{"translate", "--backend", "tungsten"}, exitCannotTell, []string{
+			"Service/app/x: Tungsten Fabric: ingress tcp/192.0.2.10:80: external addresses need floating IPs",
+		}},
+		{"an unknown backend", "node-to-local-vip", []string{"translate", "--backend", "x"}, exitFailed, []string{"expected one of ovn, tungsten"}},
 		{"a pending pod elsewhere", "pending-pod", []string{"probe", "app/cli->app/srv:80", "--expect", "allow"}, exitDone, nil},
 		{"a pending pod elsewhere, and a translation", "pending-pod", []string{"translate"}, exitDone, nil},
 		{"a node and an address of policy Local", "node-to-local-vip", []string{"probe", "node/n1->192.0.2.10:80"}, exitDone, []string{"10.244.2.10:8080"}},

@@ -46,6 +46,7 @@ pods to check against or the manifests have problems, and with 1 on an error.`,
 		Args: cobra.ArbitraryArgs,
 	}
 	manifests := bindSources(cmd)
+	manifests.bindBackend(cmd)
 	output := bindOutput(cmd, formTable, formWide, formName, formJSON, formYAML, formSARIF)
 	flags := cmd.Flags()
 	flags.StringArrayVar(&opts.skip, "skip", nil, "rule to skip; may be repeated")

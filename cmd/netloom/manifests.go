@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/netloom/netloom/backends/builtin"
 	"github.com/netloom/netloom/pkg/answers/name"
 	"github.com/netloom/netloom/pkg/answers/world"
 	"github.com/netloom/netloom/pkg/inputs/manifest"
@@ -36,6 +37,14 @@ type manifestsFlag struct {
 	node    string // whose pods are subjects; "" means every node
 	// firewalls has EgressFirewalls of ovn-kubernetes evaluated as well.
 	firewalls bool
+	backend   string // whose limits are problems; "" is the default
+}
+
+// bindBackend adds the flag for the backend whose limits are among the problems.
+func (f *manifestsFlag) bindBackend(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.backend, "backend", "", fmt.Sprintf(
+		"report what this backend cannot express: %s (default for files: %s)", strings.Join(builtin.Explained(), " or "), builtin.OVN))
+	complete(cmd, "backend", builtin.Explained()...)
 }
 
 // bindManifests adds the flags that select manifests to a command.
@@ -78,7 +87,7 @@ func (f *manifestsFlag) fromFiles() bool { return len(f.paths)+len(f.kustomize) 
 // at selects another directory or file in place of those that f selects, for the same question.
 func (f *manifestsFlag) at(path string) *manifestsFlag {
 	return &manifestsFlag{
-		paths: []string{path}, ignore: f.ignore, namespace: f.namespace, node: f.node, firewalls: f.firewalls, clustersFlag: f.clustersFlag,
+		paths: []string{path}, ignore: f.ignore, namespace: f.namespace, node: f.node, firewalls: f.firewalls, backend: f.backend, clustersFlag: f.clustersFlag,
 	}
 }
 
@@ -100,7 +109,7 @@ func (f *manifestsFlag) title() string {
 // source returns what to read.
 func (f *manifestsFlag) source(cmd *cobra.Command) (offline.Manifests, error) {
 	out := offline.Manifests{Kustomize: f.kustomize, Ignore: f.ignore, Namespace: f.namespace}
-	out.Translator.Node, out.Translator.Firewalls = f.node, f.firewalls
+	out.Translator.Node, out.Translator.Firewalls, out.Backend = f.node, f.firewalls, f.backend
 	if err := f.addTo(&out); err != nil {
 		return out, err
 	}

@@ -29,8 +29,9 @@ func newTranslate() *cobra.Command {
 		Use:   "translate [-f] DIR|FILE|-",
 		Short: "Show what manifests mean, and their problems",
 		Long: `Show what manifests mean for the network: the pods that each policy isolates and what its rules allow, the endpoints behind
-the addresses of each Service, the SD-WAN devices and their configuration, and every problem with its file and line. For the
-CI of a repository of policies, -o sarif and -o junit report only the problems, and -o name lists what is translated. Secrets in resources are never shown.
+the addresses of each Service, the SD-WAN devices and their configuration, and every problem with its file and line, including
+what a backend or a device cannot express. For the CI of a repository of policies, -o sarif and -o junit report only the problems,
+and -o name lists what is translated. Secrets in resources are never shown.
 
 Exit with 0 if there are no problems, with 3 if there are or if there is nothing to translate, and with 1 on an error.`,
 		Example: `  netloom translate -f policies
@@ -39,6 +40,7 @@ Exit with 0 if there are no problems, with 3 if there are or if there is nothing
 		Args: cobra.ArbitraryArgs,
 	}
 	manifests := bindSources(cmd)
+	manifests.bindBackend(cmd)
 	output := bindOutput(cmd, formTable, formName, formYAML, formJSON, formSARIF, "junit")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := output.check(); err != nil {

@@ -11,9 +11,12 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 )
 
-// explainerFor explains a backend; "" is OVN. Its limits depend on no further setting.
-func explainerFor(backend string) (backends.Explainer, error) {
-	return builtin.NewExplainer(cmp.Or(backend, builtin.OVN), "netloom", 0)
+// explainerFor explains the backend whose limits are wanted; nil for none. They depend on no further setting.
+func explainerFor(o *Manifests) (backends.Explainer, error) {
+	if o.Live && o.Backend == "" {
+		return nil, nil
+	}
+	return builtin.NewExplainer(cmp.Or(o.Backend, builtin.OVN), "netloom", 0)
 }
 
 // limits lists what targets cannot express, as problems of the objects. The daemon reports the same as what is skipped.

@@ -44,7 +44,8 @@ type Manifests struct {
 	// Peers are further clusters, with their policies. With Set, also those in a List that a daemon wrote count, without policies.
 	Peers []Peer
 	Set   bool
-	// Backend is that whose limits are among the problems, for policies and Services: one of builtin.Explained. "" is builtin.OVN.
+	// Backend is that whose limits are among the problems, for policies and Services: one of builtin.Explained. "" is builtin.OVN, or none
+	// with Live, since the daemon of a cluster reports its own. The limits of the devices of CNFs always are.
 	Backend string
 
 	Translator translator.Options
@@ -147,7 +148,7 @@ type manifests struct {
 }
 
 func readManifests(opts Manifests) (*manifests, error) {
-	explainer, err := explainerFor(opts.Backend)
+	explainer, err := explainerFor(&opts)
 	if err != nil {
 		return nil, err
 	}

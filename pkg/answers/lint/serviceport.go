@@ -178,6 +178,8 @@ func protocolOf(p corev1.Protocol) intent.Protocol {
 		return intent.UDP
 	case corev1.ProtocolSCTP:
 		return intent.SCTP
+	case corev1.ProtocolTCP:
+		fallthrough
 	default:
 		return intent.TCP
 	}

@@ -26,7 +26,7 @@ type Answer struct {
 	Notes []string `json:"notes,omitempty"`
 	// Doubts list why the verdict is not certain: see world.DoubtsOn.
 	Doubts []string `json:"doubts,omitempty"`
-	Flows []Flow   `json:"flows"` // one for each two addresses of one family
+	Flows  []Flow   `json:"flows"` // one for each two addresses of one family
 }
 
 // Flow is a connection between two addresses.
