@@ -51,7 +51,8 @@ func TestExitCodes(t *testing.T) {
 	const fault = "apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {name: x, namespace: %s}\n" +
 		"spec: {podSelector: {}, ingress: [{ports: [{port: 99999}]}]}\n"
 	faulty, elsewhere := path("faulty.yaml", fmt.Sprintf(fault, "shop")), path("elsewhere.yaml", servedPods+"---\n"+fmt.Sprintf(fault, "other"))
-	cilium := path("cilium.yaml", servedPods+"---\napiVersion: cilium.io/v2\nkind: CiliumNetworkPolicy\nmetadata: {name: x}\n")
+	cilium := path("cilium.yaml", servedPods+"---\napiVersion: cilium.io/v2\nkind: CiliumNetworkPolicy\nmetadata: {name: x, namespace: shop}\n")
+	elsewhereCilium := path("elsewhere-cilium.yaml", servedPods+"---\napiVersion: cilium.io/v2\nkind: CiliumNetworkPolicy\nmetadata: {name: x, namespace: other}\n")
 	firewall := path("firewall.yaml", servedPods+"---\napiVersion: k8s.ovn.org/v1\nkind: EgressFirewall\nmetadata: {name: default, namespace: shop}\n"+
 		"spec: {egress: [{type: Allow, to: {cidrSelector: 203.0.113.0/24}}, {type: Deny, to: {cidrSelector: 0.0.0.0/0}}]}\n")
 	named := path("named.yaml", servedPods+"---\napiVersion: k8s.ovn.org/v1\nkind: EgressFirewall\nmetadata: {name: default, namespace: shop}\n"+
@@ -93,6 +94,7 @@ func TestExitCodes(t *testing.T) {
 		{"probe beside a faulty policy of another namespace", []string{"probe", "-f", elsewhere, connection}, exitDone},
 		{"probe with a faulty policy of the namespace", []string{"probe", "-f", elsewhere, "-f", faulty, connection}, exitCannotTell},
 		{"probe beside a policy of another kind", []string{"probe", "-f", cilium, connection}, exitCannotTell},
+		{"probe beside a policy of another kind in another namespace", []string{"probe", "-f", elsewhereCilium, connection}, exitDone},
 		{"probe a pod that does not exist", []string{"probe", "-f", good, "shop/web-0->shop/none:80"}, exitFailed},
 
 		{"explain a pod", []string{"explain", "-f", good, "pod", "shop/web-0"}, exitDone},

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"github.com/netloom/netloom/pkg/answers/world"
 	"github.com/netloom/netloom/pkg/inputs/manifest"
 	"github.com/netloom/netloom/pkg/inputs/manifest/kustomization"
 	"github.com/netloom/netloom/pkg/inputs/source"
@@ -135,6 +136,6 @@ func Source(opts Manifests, read source.Options) (*manifest.Directory, error) {
 func (in *input) load(o *Manifests, read source.Options) *manifest.Directory {
 	quiet := logrus.New()
 	quiet.SetOutput(io.Discard) // faults are among the problems
-	opts := manifest.Options{Options: read, Workloads: !o.Live, MaxFile: o.MaxFile, Ignore: o.Ignore, Namespace: o.Namespace}
+	opts := manifest.Options{Options: read, Workloads: !o.Live, MaxFile: o.MaxFile, Ignore: o.Ignore, Namespace: o.Namespace, Foreign: world.MayDecide}
 	return manifest.LoadAll(in.dirs, in.content, opts, quiet)
 }

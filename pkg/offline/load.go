@@ -1,6 +1,8 @@
 package offline
 
 import (
+	"cmp"
+	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -8,6 +10,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -241,13 +244,28 @@ func (m *manifests) reading(opts *Manifests) *world.Reading {
 			r.Objects[ref.Kind]++
 		}
 	}
-	for kind := range r.Ignored {
-		if world.JudgesConnections(kind) && !slices.Contains(opts.Ignore, kind) {
-			r.Unjudged = append(r.Unjudged, kind)
+	m.addForeign(r, opts)
+	return r
+}
+
+// addForeign adds the objects that decide on connections and that netloom does not evaluate.
+func (m *manifests) addForeign(r *world.Reading, opts *Manifests) {
+	for _, source := range m.sources {
+		for _, o := range source.Foreign() {
+			var h metav1.PartialObjectMetadata
+			err := json.Unmarshal(o.Content, &h)
+			namespace := cmp.Or(h.Namespace, opts.Namespace, metav1.NamespaceDefault)
+			f, decides := world.ForeignOf(o.Group, o.Kind, namespace, o.Content)
+			if err != nil {
+				f.Namespaces, decides = nil, true
+			}
+			if decides && !slices.Contains(opts.Ignore, o.Kind) {
+				r.Foreign, r.Unjudged = append(r.Foreign, f), append(r.Unjudged, o.Kind)
+			}
 		}
 	}
 	slices.Sort(r.Unjudged)
-	return r
+	r.Unjudged = slices.Compact(r.Unjudged)
 }
 
 // unavailable lists the kinds that the files declare as unreadable.

@@ -164,8 +164,8 @@ func (s *State) doubts(about func(concern) bool) []string {
 	if problems > 0 {
 		out = append(out, counted(problems, "problem"))
 	}
-	if s.Reading != nil && about(concern{}) {
-		out = append(out, s.Reading.doubts()...)
+	if s.Reading != nil {
+		out = append(out, s.Reading.doubts(about)...)
 	}
 	out = append(out, s.firewallDoubts(about)...)
 	if s.Reading != nil && !s.Reading.Live {
@@ -200,16 +200,20 @@ func (c concern) in(of *State) concern {
 }
 
 // doubts lists what was left out of a reading.
-func (r *Reading) doubts() []string {
+func (r *Reading) doubts(about func(concern) bool) []string {
 	var out []string
-	for _, what := range r.Empty {
-		out = append(out, "no object was read from "+what)
-	}
-	if len(r.Unjudged) > 0 {
-		of := map[string]int{}
-		for _, k := range r.Unjudged {
-			of[k] = r.Ignored[k]
+	if about(concern{}) {
+		for _, what := range r.Empty {
+			out = append(out, "no object was read from "+what)
 		}
+	}
+	of := map[string]int{}
+	for i := range r.Foreign {
+		if slices.ContainsFunc(r.Foreign[i].concerns(), about) {
+			of[r.Foreign[i].Kind]++
+		}
+	}
+	if len(of) > 0 {
 		out = append(out, "ignored, although they decide on connections: "+countsText(of))
 	}
 	return out

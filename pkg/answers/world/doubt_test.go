@@ -40,8 +40,14 @@ func TestDoubtsBelongToAnswers(t *testing.T) {
 		{"a pod", problem(object.KindPod, "shop", "db-0"), []string{inShop, toService, toAddress, toVIP}},
 		{"an SD-WAN object", problem("FirewallRule", "shop", "x"), nil},
 		{"a kind that is not evaluated", func(s *world.State) {
-			s.Reading.Unjudged, s.Reading.Ignored = []string{"CiliumNetworkPolicy"}, map[string]int{"CiliumNetworkPolicy": 1}
+			s.Reading.Foreign = []world.Foreign{{Kind: "SecurityGroup"}}
 		}, all},
+		{"a kind that is not evaluated, of some namespaces", func(s *world.State) {
+			s.Reading.Foreign = []world.Foreign{{Kind: "Subnet", Namespaces: []string{"other", "shop"}}}
+		}, []string{inShop, toTest, toService, toAddress, toVIP}},
+		{"a kind that is not evaluated, elsewhere", func(s *world.State) {
+			s.Reading.Foreign = []world.Foreign{{Kind: "Subnet", Namespaces: []string{"other"}}}
+		}, nil},
 		{"a firewall that is not evaluated", func(s *world.State) {
 			s.Objects.Firewalls = append(s.Objects.Firewalls, &ovnkubernetes.EgressFirewall{ObjectMeta: metav1.ObjectMeta{Namespace: "shop"}})
 		}, []string{inShop, toTest, toService, toAddress, toVIP}},

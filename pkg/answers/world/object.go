@@ -47,6 +47,9 @@ func (w *World) object(n *name.Name) error {
 	if err := w.complete(n); err != nil {
 		return err
 	}
+	if n.Kind == name.Pod && w.pods[n.Full()] == nil && w.pods[n.Namespace+"/"+ofSet(n.Name)] != nil {
+		n.Name = ofSet(n.Name)
+	}
 	if names := w.Names(n.Kind); !slices.Contains(names, n.Full()) {
 		return w.orUnknownService(n, name.NotFound(n.Kind, n.Full(), names))
 	}

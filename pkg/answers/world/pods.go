@@ -57,6 +57,9 @@ func (w *World) endpoint(e *labelcache.Endpoint) End {
 	return End{Name: w.NameOf(e.Key), Kind: name.Pod, Key: e.Key, Addrs: e.AllAddrs(), Node: e.Node, Ports: e.Ports, In: w}
 }
 
+// ofSet is the name of what stands for a pod of a StatefulSet: the only pods whose names are known before a controller makes them.
+func ofSet(short string) string { return string(name.StatefulSet) + "/" + short }
+
 // pod finds a pod.
 func (w *World) pod(namespace, short string) (End, error) {
 	full := namespace + "/" + short
@@ -68,6 +71,8 @@ func (w *World) pod(namespace, short string) (End, error) {
 	}
 	p := w.pods[full]
 	switch {
+	case p == nil && w.pods[namespace+"/"+ofSet(short)] != nil: // it stands for the pod that the controller would give this name
+		return w.pod(namespace, ofSet(short))
 	case p == nil:
 		return End{}, name.NotFound(name.Pod, full, w.Names(name.Pod))
 	case p.Status.Phase == corev1.PodSucceeded || p.Status.Phase == corev1.PodFailed:

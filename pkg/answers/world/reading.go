@@ -9,14 +9,6 @@ import (
 	ovnkubernetes "github.com/netloom/netloom/pkg/apis/ovnkubernetes/v1"
 )
 
-// policyWord is in the names of kinds that allow or deny connections.
-var policyWords = []string{"NetworkPolicy", "NetworkPolicies", "AuthorizationPolicy", "EgressFirewall", "EgressNetworkPolicy", "NetworkSet", "ClusterNetworkPolicy"}
-
-// JudgesConnections reports whether objects of a kind allow or deny connections, as far as its name shows.
-func JudgesConnections(kind string) bool {
-	return slices.ContainsFunc(policyWords, func(w string) bool { return strings.Contains(kind, w) })
-}
-
 // Notes lists what was left out, one line each.
 func (r *Reading) Notes() []string {
 	var out []string

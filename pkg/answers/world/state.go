@@ -106,6 +106,8 @@ type Reading struct {
 	Ignored map[string]int `json:"ignored,omitempty"` // by kind, of kinds that netloom does not read
 	// Unjudged are the kinds among Ignored that change which connections are allowed.
 	Unjudged []string `json:"unjudged,omitempty"`
+	// Foreign are the objects of those kinds.
+	Foreign []Foreign `json:"-"`
 	// StandIns counts the made-up pods that stand for workloads, and VIPs the made-up addresses of Services.
 	StandIns int      `json:"standIns,omitempty"`
 	VIPs     int      `json:"vips,omitempty"`

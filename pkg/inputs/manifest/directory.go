@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -256,6 +257,23 @@ func (d *Directory) Files() int {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	return len(d.files)
+}
+
+// Foreign is an object of a kind that is not delivered.
+type Foreign struct {
+	Group, Kind string
+	Content     json.RawMessage // as declared
+}
+
+// Foreign lists the objects of kinds that are not delivered as far as they are kept: see Options.Foreign. They are in the order of files.
+func (d *Directory) Foreign() []Foreign {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	var out []Foreign
+	for _, path := range slices.Sorted(maps.Keys(d.files)) {
+		out = append(out, d.files[path].kept...)
+	}
+	return out
 }
 
 // Ignored counts the objects of kinds that are not delivered, by kind.

@@ -19,6 +19,8 @@ type Options struct {
 	Workloads bool
 	// Namespace is that of objects without one; "" is default.
 	Namespace string
+	// Foreign reports whether objects of a kind that is not delivered are kept: see Directory.Foreign. nil keeps none.
+	Foreign func(group, kind string) bool
 }
 
 // DefaultMaxFile is how long a manifest file may be unless set otherwise, in bytes. Parsing one takes about five times as

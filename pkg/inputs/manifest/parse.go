@@ -38,6 +38,7 @@ type manifest struct {
 	ended     bool              // the content ends with a line break
 	tail      [sha256.Size]byte // of the last document
 	foreign   map[string]int    // objects of kinds that sources do not deliver, by kind
+	kept      []Foreign         // those of them that are kept
 	workloads []*workload.Workload
 	bare      map[object.Ref]bool // pods without an address that do not run yet
 	own       bool                // it has documents of netloom itself, such as expectations
@@ -178,6 +179,9 @@ func (r *reading) object(raw json.RawMessage, path string, usual metav1.TypeMeta
 	}
 	if version.Group != ownGroup {
 		r.manifest.foreign[is.Kind]++
+		if r.opts.Foreign != nil && r.opts.Foreign(version.Group, is.Kind) {
+			r.manifest.kept = append(r.manifest.kept, Foreign{version.Group, is.Kind, raw})
+		}
 	} else {
 		r.manifest.own = true
 	}

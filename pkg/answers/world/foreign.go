@@ -1,0 +1,175 @@
+package world
+
+import (
+	"encoding/json"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Foreign is an object of a kind that netloom does not evaluate, although it decides on connections.
+type Foreign struct {
+	Kind string
+	// Namespaces are those of the pods that it concerns; nil if that may be any.
+	Namespaces []string
+}
+
+// concerns lists which connections it is about.
+func (f *Foreign) concerns() []concern {
+	if f.Namespaces == nil {
+		return []concern{{}}
+	}
+	out := make([]concern, len(f.Namespaces))
+	for i, namespace := range f.Namespaces {
+		out[i] = concern{namespace: namespace}
+	}
+	return out
+}
+
+// foreignObject is what is read of the object of such a kind.
+type foreignObject struct {
+	Metadata struct{ Name string }
+	Spec     struct {
+		// A network of ovn-kubernetes (k8s.ovn.org/v1 UserDefinedNetwork); in a ClusterUserDefinedNetwork it is below network.
+		Layer2, Layer3 struct{ Role string }
+		Network        struct {
+			Layer2, Layer3 struct{ Role string }
+		}
+		NamespaceSelector metav1.LabelSelector
+		// A Subnet or a Vpc of kube-ovn (kubeovn.io/v1).
+		Private    bool
+		ACLs       []json.RawMessage
+		VPC        string
+		Namespaces []string
+	}
+}
+
+// scopeOf finds out which namespaces an object concerns, nil for all, and whether it decides at all.
+type scopeOf func(namespace string, o *foreignObject) (namespaces []string, decides bool)
+
+func anywhere(string, *foreignObject) ([]string, bool) { return nil, true }
+
+func ofNamespace(namespace string, _ *foreignObject) ([]string, bool) {
+	return []string{namespace}, true
+}
+
+// ofMesh is the scope of a policy of Istio: in the root namespace, it is for all.
+func ofMesh(namespace string, _ *foreignObject) ([]string, bool) {
+	if namespace == "istio-system" {
+		return nil, true
+	}
+	return []string{namespace}, true
+}
+
+// ofUserNetwork is the scope of a UserDefinedNetwork: only a primary one isolates its pods from the default network.
+func ofUserNetwork(namespace string, o *foreignObject) ([]string, bool) {
+	return []string{namespace}, isPrimary(o.Spec.Layer2.Role, o.Spec.Layer3.Role)
+}
+
+func ofClusterNetwork(_ string, o *foreignObject) ([]string, bool) {
+	return named(&o.Spec.NamespaceSelector), isPrimary(o.Spec.Network.Layer2.Role, o.Spec.Network.Layer3.Role)
+}
+
+// named lists the namespaces that a selector demands by name; nil if it does not.
+func named(s *metav1.LabelSelector) []string {
+	if name, ok := s.MatchLabels[corev1.LabelMetadataName]; ok {
+		return []string{name}
+	}
+	for _, e := range s.MatchExpressions {
+		if e.Key == corev1.LabelMetadataName && e.Operator == metav1.LabelSelectorOpIn {
+			return e.Values
+		}
+	}
+	return nil
+}
+
+func isPrimary(roles ...string) bool {
+	for _, r := range roles {
+		if strings.EqualFold(r, "Primary") {
+			return true
+		}
+	}
+	return false
+}
+
+// ofSubnet is the scope of a Subnet: one that is private, that has ACLs, or that is in another VPC than the default one separates its pods.
+func ofSubnet(_ string, o *foreignObject) ([]string, bool) {
+	vpc := o.Spec.VPC
+	return namespacesOf(o), o.Spec.Private || len(o.Spec.ACLs) > 0 || vpc != "" && vpc != defaultVPC
+}
+
+// ofVPC is the scope of a Vpc: the default one separates nothing.
+func ofVPC(_ string, o *foreignObject) ([]string, bool) {
+	return namespacesOf(o), o.Metadata.Name != defaultVPC
+}
+
+// defaultVPC is the VPC of kube-ovn in which pods are unless a Subnet has another.
+const defaultVPC = "ovn-cluster"
+
+func namespacesOf(o *foreignObject) []string {
+	if len(o.Spec.Namespaces) == 0 {
+		return nil
+	}
+	return o.Spec.Namespaces
+}
+
+// The API groups whose objects are looked into.
+const (
+	groupOVNKubernetes = "k8s.ovn.org"
+	groupKubeOVN       = "kubeovn.io"
+)
+
+// foreignKinds lists the kinds by API group and kind. Kinds that only name sets, route or shape traffic are not among them.
+func foreignKinds() map[string]scopeOf {
+	out := map[string]scopeOf{
+		groupOVNKubernetes + "/UserDefinedNetwork":        ofUserNetwork,
+		groupOVNKubernetes + "/ClusterUserDefinedNetwork": ofClusterNetwork,
+		groupKubeOVN + "/Subnet":                          ofSubnet,
+		groupKubeOVN + "/Vpc":                             ofVPC,
+		"security.istio.io/AuthorizationPolicy":           ofMesh,
+		"security.istio.io/PeerAuthentication":            ofMesh,
+	}
+	for _, kind := range []string{
+		"cilium.io/CiliumClusterwideNetworkPolicy", "isovalent.com/IsovalentClusterwideNetworkPolicy",
+		"crd.antrea.io/ClusterNetworkPolicy", "projectcalico.org/GlobalNetworkPolicy", "crd.projectcalico.org/GlobalNetworkPolicy",
+		"kubeovn.io/SecurityGroup", "networking.k8s.aws/ClusterNetworkPolicy", "kuma.io/TrafficPermission",
+		"network.openshift.io/NetNamespace",
+	} {
+		out[kind] = anywhere
+	}
+	for _, kind := range []string{
+		"cilium.io/CiliumNetworkPolicy", "cilium.io/CiliumLocalRedirectPolicy", "isovalent.com/IsovalentNetworkPolicy",
+		"crd.antrea.io/NetworkPolicy", "projectcalico.org/NetworkPolicy", "crd.projectcalico.org/NetworkPolicy",
+		"k8s.cni.cncf.io/MultiNetworkPolicy", "policy.linkerd.io/Server", "policy.linkerd.io/ServerAuthorization",
+		"policy.linkerd.io/AuthorizationPolicy", "kuma.io/MeshTrafficPermission", "consul.hashicorp.com/ServiceIntentions",
+		"networking.gke.io/FQDNNetworkPolicy", "networking.k8s.aws/ApplicationNetworkPolicy", "vpcresources.k8s.aws/SecurityGroupPolicy",
+		"network.openshift.io/EgressNetworkPolicy", "k8s.ovn.org/EgressFirewall", "crd.nsx.vmware.com/SecurityPolicy",
+	} {
+		out[kind] = ofNamespace
+	}
+	return out
+}
+
+// MayDecide reports whether objects of a kind may decide on connections: those that are known to, and those of unknown groups that are called
+// network policies.
+func MayDecide(group, kind string) bool {
+	return foreignKinds()[group+"/"+kind] != nil || strings.HasSuffix(kind, "NetworkPolicy")
+}
+
+// ForeignOf reads an object of a kind that may decide on connections; false if it does not decide. The namespace is "" for one that has none.
+func ForeignOf(group, kind, namespace string, content []byte) (Foreign, bool) {
+	var o foreignObject
+	scope := foreignKinds()[group+"/"+kind]
+	switch {
+	case scope == nil && namespace == "":
+		scope = anywhere
+	case scope == nil:
+		scope = ofNamespace
+	}
+	if (group == groupOVNKubernetes || group == groupKubeOVN) && json.Unmarshal(content, &o) != nil {
+		scope = anywhere // nobody knows what it says
+	}
+	namespaces, decides := scope(namespace, &o)
+	return Foreign{Kind: kind, Namespaces: namespaces}, decides
+}
