@@ -56,6 +56,7 @@ function answer(a) {
   return h('section', { class: 'card', 'aria-label': a.question },
     h('h2', {}, verdict(a.verdict), ' ', h('span', { class: 'mono' }, a.question)),
     a.notes?.map((note) => h('p', { class: 'note' }, note)),
+    a.doubts?.map((doubt) => h('p', { class: 'note' }, 'not certain: ' + doubt)),
     alike(a.flows).map((group) => flow(group, a)));
 }
 
