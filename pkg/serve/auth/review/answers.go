@@ -19,6 +19,7 @@ type answer[T any] struct {
 // negative answers do not compete for room: a flood of made-up tokens evicts no user. It is safe for concurrent use.
 type answers[T any] struct {
 	timeout time.Duration
+	turn    func(ctx context.Context, user string) (done func(), err error)
 
 	mu       sync.Mutex
 	positive *kept[T]
@@ -29,7 +30,8 @@ type answers[T any] struct {
 // underWay is a review that has not ended. found and err are set when done is closed.
 type underWay[T any] struct {
 	cancel  context.CancelFunc
-	waiting int // those who wait for it
+	waiting int  // those who wait for it
+	begun   bool // it has got its turn
 	done    chan struct{}
 	found   answer[T]
 	err     error
@@ -37,16 +39,17 @@ type underWay[T any] struct {
 
 func newAnswers[T any](opts Options) *answers[T] {
 	return &answers[T]{
-		timeout:  opts.Timeout,
+		timeout: opts.Timeout, turn: opts.Turn,
 		positive: newKept[T](opts.TTL.Positive, opts.Entries, opts.Bytes), negative: newKept[T](opts.TTL.Negative, opts.Entries, opts.Bytes),
 		underWay: map[digest]*underWay[T]{},
 	}
 }
 
-// get returns the answer under key, or asks. A request that is given up does not end the review while others wait for it. The error
-// is ErrUnavailable, or that of ctx.
-func (a *answers[T]) get(ctx context.Context, key digest, ask func(context.Context) (answer[T], error)) (answer[T], error) {
-	review, found, ok := a.join(ctx, key, ask)
+// get returns the answer under key, or asks about a user once it is its turn. A request that is given up does not end a review that has
+// begun: who asks again gets its answer, also if each of them gives up sooner. One that waits for its turn waits no longer than somebody
+// waits for it. The error is ErrUnavailable, or that of ctx.
+func (a *answers[T]) get(ctx context.Context, key digest, user string, ask func(context.Context) (answer[T], error)) (answer[T], error) {
+	review, found, ok := a.join(ctx, key, user, ask)
 	if ok {
 		return found, nil
 	}
@@ -63,7 +66,9 @@ func (a *answers[T]) get(ctx context.Context, key digest, ask func(context.Conte
 }
 
 // join returns the answer that is cached under key, or the review to wait for, which it begins if there is none.
-func (a *answers[T]) join(ctx context.Context, key digest, ask func(context.Context) (answer[T], error)) (*underWay[T], answer[T], bool) {
+func (a *answers[T]) join(
+	ctx context.Context, key digest, user string, ask func(context.Context) (answer[T], error),
+) (*underWay[T], answer[T], bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	now := time.Now()
@@ -79,7 +84,7 @@ func (a *answers[T]) join(ctx context.Context, key digest, ask func(context.Cont
 		a.underWay[key] = review
 		go func() {
 			defer cancel()
-			found, err := ask(ctx)
+			found, err := a.review(ctx, review, user, ask)
 			a.end(key, review, found, err)
 		}()
 	}
@@ -87,7 +92,20 @@ func (a *answers[T]) join(ctx context.Context, key digest, ask func(context.Cont
 	return review, answer[T]{}, false
 }
 
-// end is called when a review has ended. What everyone gave up is not cached: a newer review may have found something else.
+// review asks once it is its turn.
+func (a *answers[T]) review(ctx context.Context, review *underWay[T], user string, ask func(context.Context) (answer[T], error)) (answer[T], error) {
+	done, err := a.turn(ctx, user)
+	if err != nil {
+		return answer[T]{}, err
+	}
+	defer done()
+	a.mu.Lock()
+	review.begun = true
+	a.mu.Unlock()
+	return ask(ctx)
+}
+
+// end is called when a review has ended. What everyone gave up before its turn is not cached: a newer review may have found something else.
 func (a *answers[T]) end(key digest, review *underWay[T], found answer[T], err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -103,11 +121,11 @@ func (a *answers[T]) end(key digest, review *underWay[T], found answer[T], err e
 	into.keep(key, found, time.Now())
 }
 
-// leave stops waiting for a review, and cancels it if nobody else waits.
+// leave stops waiting for a review. Without its turn and anybody who waits, it is cancelled.
 func (a *answers[T]) leave(key digest, review *underWay[T]) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if review.waiting--; review.waiting == 0 {
+	if review.waiting--; review.waiting == 0 && !review.begun {
 		review.cancel()
 		a.forget(key, review)
 	}

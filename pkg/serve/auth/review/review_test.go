@@ -287,13 +287,39 @@ func TestWhoNeedsTheSameAnswerSharesAReview(t *testing.T) {
 		require.Equal(t, 10*time.Second, time.Since(began), "a review takes no longer than that")
 		require.Len(t, c.reviews(), 1)
 
+		for range 3 { // each gives up before the answer comes
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			require.ErrorIs(t, other(ctx), context.DeadlineExceeded)
+			cancel()
+		}
+		require.Len(t, c.reviews(), 1, "the review goes on")
+		close(c.hangs)
+		synctest.Wait()
+		require.NoError(t, other(t.Context()))
+		require.Empty(t, c.reviews(), "its answer is cached")
+	})
+}
+
+// TestNobodyWaitsForTheTurnOfNobody has a turn that never comes: what waits for it ends with those who wait.
+func TestNobodyWaitsForTheTurnOfNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &cluster{}
+		opts := c.options(t)
+		waiting := 0
+		opts.Turn = func(ctx context.Context, _ string) (func(), error) {
+			waiting++
+			<-ctx.Done()
+			waiting--
+			return nil, ctx.Err()
+		}
+		access := review.NewAccess(opts)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		require.ErrorIs(t, other(ctx), context.DeadlineExceeded)
-		require.Len(t, c.reviews(), 1)
-		close(c.hangs)
-		require.NoError(t, other(t.Context()))
-		require.Len(t, c.reviews(), 1, "nobody waits for a review that everyone gave up")
+		_, _, err := access.Allowed(ctx, spec("ann", "/ann"))
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		synctest.Wait()
+		require.Zero(t, waiting)
+		require.Empty(t, c.reviews())
 	})
 }
 

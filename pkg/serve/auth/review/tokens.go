@@ -42,18 +42,13 @@ func (t *Tokens) User(ctx context.Context, token string) (*authenticationv1.User
 	if !utf8.ValidString(token) { // a review would be for another one
 		return nil, nil
 	}
-	found, err := t.answers.get(ctx, t.seal.digest([]byte(token)), func(ctx context.Context) (answer[*authenticationv1.UserInfo], error) {
+	found, err := t.answers.get(ctx, t.seal.digest([]byte(token)), "", func(ctx context.Context) (answer[*authenticationv1.UserInfo], error) {
 		return t.review(ctx, token)
 	})
 	return found.value, err
 }
 
 func (t *Tokens) review(ctx context.Context, token string) (answer[*authenticationv1.UserInfo], error) {
-	done, err := t.opts.Turn(ctx, "")
-	if err != nil {
-		return answer[*authenticationv1.UserInfo]{}, err
-	}
-	defer done()
 	review, err := t.opts.Client.AuthenticationV1().TokenReviews().Create(ctx, &authenticationv1.TokenReview{
 		Spec: authenticationv1.TokenReviewSpec{Token: token, Audiences: t.opts.Audiences},
 	}, metav1.CreateOptions{})
