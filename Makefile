@@ -167,8 +167,8 @@ bench-scale: $(KUBEAPI) ## Run the other benchmarks there: changes under load, a
 
 .PHONY: e2e
 e2e: ## Run the tests on a real OVN (root, OVN and Open vSwitch installed)
-	$(GO) test -tags e2e -count=1 -p 1 -timeout 30m ./test/e2e/...
-	$(GO) test -tags e2e -count=1 -p 1 -timeout 30m -run '^($(subst $(space),|,$(strip $(E2E_TESTS))))$$' $(E2E_ROOMS)
+	$(GO) test -tags e2e -count=1 -p 1 -timeout 25m ./test/e2e/...
+	$(GO) test -tags e2e -count=1 -p 1 -timeout 12m -run '^($(subst $(space),|,$(strip $(E2E_TESTS))))$$' $(E2E_ROOMS)
 
 .PHONY: e2e-tiers
 e2e-tiers: $(TIERED) ## Run those of cluster-wide and equal policies on OVN 25.03, which has tiers (root; downloads it)

@@ -1,8 +1,6 @@
 package builtin
 
 import (
-	"fmt"
-
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/backends/openwrt"
 	"github.com/netloom/netloom/pkg/intent"
@@ -37,7 +35,7 @@ func Limits(want *intent.Snapshot, explainer backends.Explainer) []Limit {
 		add(title, explainer.Skips(want))
 	}
 	for g := range want.CNFs() {
-		add(fmt.Sprintf("openwrt/%s/%s", g.Origin.Namespace, g.Origin.Name), openwrt.SkipsOf(want, g, explainedOwner))
+		add(g.Target(), openwrt.SkipsOf(want, g, explainedOwner))
 	}
 	return out
 }

@@ -185,7 +185,7 @@ func TestClaimWhoseAnswerWasLost(t *testing.T) {
 	r.server.FailAt(1, simulator.AfterCommit)
 	_, err := r.backend.Claim(t.Context(), "pod-1")
 	require.ErrorIs(t, err, ovsdb.ErrUnknownOutcome)
-	await.True(t, func() bool { return r.client.Epoch() == 2 && r.client.Connected() }, "the client is connected again")
+	await.True(t, func() bool { return r.client.Epoch() >= 2 && r.client.Connected() }, "the client is connected again")
 	snap := open(80).Snapshot()
 	require.ErrorContains(t, r.backend.Apply(t.Context(), r.plan(t, snap)), "not claimed")
 	generation, err := r.backend.Claim(t.Context(), "pod-1")

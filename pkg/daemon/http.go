@@ -9,7 +9,6 @@ import (
 
 	"github.com/sirupsen/logrus"
 
-	"github.com/netloom/netloom/pkg/answers/intents"
 	"github.com/netloom/netloom/pkg/inputs/retention"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/offline"
@@ -69,7 +68,7 @@ func (s httpState) Plan(ctx context.Context, want *intent.Snapshot, name string)
 		ctx, cancel := context.WithTimeout(ctx, devicePlansWait)
 		defer cancel()
 		for g := range want.CNFs() {
-			if target := intents.CNFTarget(g); name == "" || name == target {
+			if target := g.Target(); name == "" || name == target {
 				plan, err := s.sdwan.Plan(ctx, g)
 				add(target, offline.Planned{Plan: plan}, err)
 			}

@@ -12,7 +12,6 @@ import (
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/backends/builtin"
 	"github.com/netloom/netloom/backends/ovn"
-	"github.com/netloom/netloom/pkg/answers/intents"
 	"github.com/netloom/netloom/pkg/feedback/sdwan"
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/ovsdb"
@@ -91,7 +90,7 @@ func (s pageState) Targets() []live.Target {
 		return out
 	}
 	for cnf := range snapshot.CNFs() {
-		one := live.Target{Name: intents.CNFTarget(cnf), CNF: cnf, NotReady: sdwan.WhyNotWritten(cnf)}
+		one := live.Target{Name: cnf.Target(), CNF: cnf, NotReady: sdwan.WhyNotWritten(cnf)}
 		if status, err := s.sdwan.Loop(cnf.ID); status != nil {
 			one.Status = *status
 		} else {

@@ -49,6 +49,9 @@ type CNF struct {
 	Conflict string
 }
 
+// Target is the name of the CNF's target: openwrt, and the namespace and the name of the pod.
+func (g *CNF) Target() string { return "openwrt/" + g.Origin.Namespace + "/" + g.Origin.Name }
+
 // Writable reports whether g may be configured now.
 func (g *CNF) Writable() bool {
 	return g.Ready && !g.Leaving && g.Conflict == "" && g.Addr.IsValid()

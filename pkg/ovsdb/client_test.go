@@ -253,7 +253,7 @@ func TestReconnectAfterDrop(t *testing.T) {
 	server.Drop()
 	require.NoError(t, server.DeletePort("ls", "goes"))
 	require.NoError(t, server.AddPort("ls", "comes", nil))
-	until(t, client, "another epoch", func() bool { return client.Epoch() == 2 && client.Connected() })
+	until(t, client, "another epoch", func() bool { return client.Epoch() >= 2 && client.Connected() })
 	require.Equal(t, []string{"comes", "goes"}, changedNames(client), "only what differs from before the loss")
 }
 
@@ -274,7 +274,7 @@ func TestUnknownOutcome(t *testing.T) {
 	require.ErrorIs(t, err, ovsdb.ErrUnknownOutcome)
 	require.Equal(t, "Address_Set a\n", server.Dump("Address_Set"))
 
-	until(t, client, "the next connection", func() bool { return client.Epoch() == 2 })
+	until(t, client, "the next connection", func() bool { return client.Epoch() >= 2 })
 	_, err = client.Transact(t.Context(), insert)
 	require.True(t, ovsdb.IsDuplicate(err), err)
 }

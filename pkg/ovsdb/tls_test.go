@@ -123,7 +123,7 @@ func TestTLSFilesAreReadAgainWhenTheyChange(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "key.pem"), []byte("half"), 0o600))
 	suiteSchema(t, client)
 	ca.issue(t, dir)
-	until(t, client, "a connection with the new certificate", func() bool { return client.Connected() && client.Epoch() == 2 })
+	until(t, client, "a connection with the new certificate", func() bool { return client.Connected() && client.Epoch() >= 2 })
 	require.NotEqual(t, first, <-seen)
 	require.Empty(t, seen, "the half-written key was not used")
 }

@@ -33,15 +33,10 @@ type Device struct {
 	Wants map[string]string `json:"wants,omitempty"`
 }
 
-// CNFTarget is the name of a CNF's target.
-func CNFTarget(g *intent.CNF) string {
-	return "openwrt/" + g.Origin.Namespace + "/" + g.Origin.Name
-}
-
 // OfCNF is a CNF as data.
 func OfCNF(g *intent.CNF) CNF {
 	d := CNF{
-		ID: string(g.ID), Target: CNFTarget(g), Scope: g.Scope.String(), Group: g.Group, Node: g.Node, State: "ready",
+		ID: string(g.ID), Target: g.Target(), Scope: g.Scope.String(), Group: g.Group, Node: g.Node, State: "ready",
 		Conflict: g.Conflict, Networks: g.Networks,
 	}
 	if g.Addr.IsValid() {

@@ -191,7 +191,7 @@ func (s *State) doubts(about func(concern) bool) []string {
 	return out
 }
 
-// in is the concern of a doubt about another cluster. Of pods that were not read, nobody knows what they match.
+// in is the concern of a doubt about another cluster. It is not known what matches pods that were not read.
 func (c concern) in(of *State) concern {
 	if of.Unread != "" || c == (concern{}) || c.nothing {
 		return c

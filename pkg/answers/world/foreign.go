@@ -168,7 +168,7 @@ func ForeignOf(group, kind, namespace string, content []byte) (Foreign, bool) {
 		scope = ofNamespace
 	}
 	if (group == groupOVNKubernetes || group == groupKubeOVN) && json.Unmarshal(content, &o) != nil {
-		scope = anywhere // nobody knows what it says
+		scope = anywhere // what it says cannot be read
 	}
 	namespaces, decides := scope(namespace, &o)
 	return Foreign{Kind: kind, Namespaces: namespaces}, decides

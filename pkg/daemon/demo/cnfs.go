@@ -122,7 +122,7 @@ func (e *cnfs) done(s *intent.Snapshot) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for g := range s.CNFs() {
-		if g.Writable() && !e.converged[targetOf(g)] {
+		if g.Writable() && !e.converged[g.Target()] {
 			return false
 		}
 	}
@@ -159,7 +159,7 @@ func (e *cnfs) suggest() {
 	s := e.daemon.Pipeline().Latest()
 	for g := range s.CNFs() {
 		e.printf("The device of %s is simulated. Raise restartCount in %s, as if its container had restarted: netloom writes everything again.\n",
-			targetOf(g), absolute(filepath.Join(e.dir, "cnf.yaml")))
+			g.Target(), absolute(filepath.Join(e.dir, "cnf.yaml")))
 		if page := e.daemon.UIAddress(); page != "" && e.daemon != e.show.daemon {
 			e.printf("The web page of the CNFs: %s\n", page)
 		}
@@ -195,8 +195,5 @@ func (e *cnfs) Converged(target string, _ intent.Revision, _ int) {
 	default:
 	}
 }
-
-// targetOf returns the name of a CNF's target.
-func targetOf(g *intent.CNF) string { return "openwrt/" + g.Origin.Namespace + "/" + g.Origin.Name }
 
 func indent(text string) string { return "  " + strings.ReplaceAll(text, "\n", "\n  ") }

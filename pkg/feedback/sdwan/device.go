@@ -21,7 +21,7 @@ const (
 // device returns how to connect to the device of a CNF. It reads the Secret of the certificate; that of the account is read
 // at each login.
 func (f *fleet) device(ctx context.Context, c *intent.CNF) (Device, error) {
-	d := Device{Target: targetName(c), Owner: f.env.Owner, CNF: c.ID, Addr: c.Addr, Secret: f.secret}
+	d := Device{Target: c.Target(), Owner: f.env.Owner, CNF: c.ID, Addr: c.Addr, Secret: f.secret}
 	d.Client.Dial, d.Client.Log = f.dial, f.env.Log.WithField("target", d.Target)
 	switch {
 	case c.Certificate != "":

@@ -140,7 +140,7 @@ func (f *fleet) compare(ctx context.Context, s *intent.Snapshot) {
 		if m == nil {
 			m = &member{}
 			f.known[c.ID] = m
-			f.env.Metrics.Target(targetName(c))
+			f.env.Metrics.Target(c.Target())
 		}
 		was := m.cnf
 		m.cnf = c
@@ -171,7 +171,7 @@ func (f *fleet) compare(ctx context.Context, s *intent.Snapshot) {
 
 // forget drops the metrics of a deleted CNF, once its loop has stopped counting.
 func (f *fleet) forget(m *member) {
-	target := targetName(m.cnf)
+	target := m.cnf.Target()
 	if m.loop == nil {
 		f.env.Metrics.Forget(target)
 		return
@@ -181,7 +181,7 @@ func (f *fleet) forget(m *member) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		for _, other := range f.known {
-			if targetName(other.cnf) == target {
+			if other.cnf.Target() == target {
 				return // it is back
 			}
 		}
@@ -202,7 +202,7 @@ func (f *fleet) forgetAll() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, m := range f.known {
-		f.env.Metrics.Forget(targetName(m.cnf))
+		f.env.Metrics.Forget(m.cnf.Target())
 	}
 	clear(f.known)
 	f.env.Metrics.CNFs(nil)
@@ -244,7 +244,7 @@ func (f *fleet) Reporters() []reporter {
 	defer f.mu.Unlock()
 	out := make([]reporter, 0, len(f.known))
 	for _, id := range slices.Sorted(maps.Keys(f.known)) {
-		r := reporter{cnf: f.known[id].cnf, target: targetName(f.known[id].cnf)}
+		r := reporter{cnf: f.known[id].cnf, target: f.known[id].cnf.Target()}
 		if f.known[id].running {
 			r.client = f.known[id].loop.reporter()
 		}
@@ -277,7 +277,7 @@ func (c *Controller) Kept() []retention.KeptObject {
 	var all []retention.KeptObject
 	for _, m := range c.fleet.known {
 		if loop := m.current(); loop != nil {
-			all = append(all, retention.KeptIn(targetName(m.cnf), loop.Status().Kept)...)
+			all = append(all, retention.KeptIn(m.cnf.Target(), loop.Status().Kept)...)
 		}
 	}
 	slices.SortFunc(all, retention.KeptObject.Compare)
@@ -290,7 +290,7 @@ func (c *Controller) Release(inTarget map[string][]object.Ref) {
 	defer c.fleet.mu.Unlock()
 	for _, m := range c.fleet.known {
 		if loop := m.current(); loop != nil {
-			loop.Release(inTarget[targetName(m.cnf)])
+			loop.Release(inTarget[m.cnf.Target()])
 		}
 	}
 }
@@ -335,11 +335,6 @@ func WhyNotWritten(c *intent.CNF) error {
 	default:
 		return nil
 	}
-}
-
-// targetName returns the name of the target of a CNF.
-func targetName(c *intent.CNF) string {
-	return "openwrt/" + c.Origin.Namespace + "/" + c.Origin.Name
 }
 
 // stateOf returns the state of a CNF for the metrics.

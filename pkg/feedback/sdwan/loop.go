@@ -46,7 +46,7 @@ type deviceLoop struct {
 func (f *fleet) start(ctx context.Context, c *intent.CNF, before *deviceLoop) *deviceLoop {
 	ctx, cancel := context.WithCancel(ctx)
 	d := &deviceLoop{
-		fleet: f, cnf: c, began: time.Now(), cancel: cancel, done: make(chan struct{}), log: f.env.Log.WithField("target", targetName(c)),
+		fleet: f, cnf: c, began: time.Now(), cancel: cancel, done: make(chan struct{}), log: f.env.Log.WithField("target", c.Target()),
 	}
 	f.started.Go(func() {
 		defer close(d.done)

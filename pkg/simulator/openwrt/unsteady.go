@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Unsteady says how often the status of routes and of rules is wrong, each from 0, never, to 1, always. The kernel itself is as it was.
+// Unsteady is how often the status of routes and of rules is wrong, from 0 (never) to 1 (always). The kernel itself does not change.
 type Unsteady struct {
 	// Empty is how often the first table of the routes, in the order of their names, comes without its routes. A device at rest did so for
 	// 28 of 60 requests: the script reads the list of tables from one process and the routes of a table from another, and the end of the

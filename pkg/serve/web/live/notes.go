@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/netloom/netloom/backends"
-	"github.com/netloom/netloom/pkg/answers/intents"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/reconcile"
 	"github.com/netloom/netloom/pkg/serve/web"
@@ -57,7 +56,7 @@ func (n *notes) target(name string) *note {
 func (n *notes) keep(s *intent.Snapshot) {
 	there := map[string]bool{}
 	for g := range s.CNFs() {
-		there[intents.CNFTarget(g)] = true
+		there[g.Target()] = true
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
