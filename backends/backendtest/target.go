@@ -63,6 +63,8 @@ type Loser interface {
 type Damage struct {
 	What  string
 	Names []string // the only names that the ops of a repair may have
+	// Unwatched means that only a read-back finds it: the target does not report it.
+	Unwatched bool
 }
 
 // Factory makes an empty target for one test.

@@ -47,7 +47,7 @@ func TestDrillHungLeader(t *testing.T) {
 	require.NoError(t, err)
 	listen := ovnlab.FreeAddress(t)
 	netloom := ovnlab.Spawn(t, filepath.Join(t.TempDir(), "netloom.log"), os.Environ(), program, "run", "--manifests", dir,
-		"--ovn-nb", strings.Join(databases.Endpoints(), ","), "--listen", listen)
+		"--ovn-nb", strings.Join(databases.Endpoints(), ","), "--listen", listen, "--debug-listen=")
 	await.True(t, enforced, "the first policy is enforced")
 
 	began := time.Now()

@@ -29,7 +29,7 @@ func TestDrillListener(t *testing.T) {
 	require.NoError(t, err)
 	listen := ovnlab.FreeAddress(t)
 	netloom := ovnlab.Spawn(t, filepath.Join(t.TempDir(), "netloom.log"), os.Environ(), program, "run", "--manifests", dir,
-		"--ovn-nb", "embedded", "--listen", listen)
+		"--ovn-nb", "embedded", "--listen", listen, "--debug-listen=")
 	up := func() bool { return strings.Contains(metricsAt(t, listen), `netloom_target_up{target="ovn"} 1`) }
 	await.True(t, up, "netloom is in sync")
 	before := peakOf(netloom.PID())

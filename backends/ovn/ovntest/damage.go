@@ -119,7 +119,9 @@ func (g *Target) Damage(t testing.TB, owner string, n int) (backendtest.Damage, 
 	case n < len(all)+len(refs):
 		return g.lose(t, owner, refs[n-len(all)]), true
 	case n == len(all)+len(refs):
-		return g.forget(t, owner), true
+		return g.forget(t, owner, true), true
+	case n == len(all)+len(refs)+1:
+		return g.forget(t, owner, false), true
 	default:
 		return backendtest.Damage{}, false
 	}
@@ -179,10 +181,16 @@ func (g *Target) lose(t testing.TB, owner string, l loss) backendtest.Damage {
 	return d
 }
 
-// forget removes a template variable of the owner's.
-func (g *Target) forget(t testing.TB, owner string) backendtest.Damage {
+// forget removes a template variable of the owner's, from a row that the owner created or from one of others. Those are not watched.
+func (g *Target) forget(t testing.TB, owner string, own bool) backendtest.Damage {
 	d := backendtest.Damage{What: "a chassis loses a template variable"}
+	if !own {
+		d = backendtest.Damage{What: "a row of others loses a template variable", Unwatched: true}
+	}
 	for _, r := range g.rows(t, "Chassis_Template_Var") {
+		if own != (g.ownerOf("Chassis_Template_Var", r) == owner) {
+			continue
+		}
 		vars := ovsdb.StringMap(r["variables"])
 		for _, name := range slices.Sorted(maps.Keys(vars)) {
 			if !strings.HasPrefix(name, variables(owner)) {

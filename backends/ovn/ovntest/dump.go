@@ -1,6 +1,7 @@
 package ovntest
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -136,6 +137,9 @@ func (g *Target) rows(t testing.TB, table string, columns ...string) []libovsdb.
 	}
 	rows, err := g.admin.Select(t.Context(), table, nil, columns...)
 	require.NoError(t, err)
+	slices.SortFunc(rows, func(a, b libovsdb.Row) int { // the server's order depends on its history
+		return cmp.Compare(ovsdb.String(a["_uuid"]), ovsdb.String(b["_uuid"]))
+	})
 	g.read[key] = rows
 	return rows
 }
