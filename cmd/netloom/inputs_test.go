@@ -49,6 +49,9 @@ func TestInputs(t *testing.T) {
 		{"an IPv4-mapped block", "mapped-block", []string{"probe", "10.244.1.21->a/p:80"}, exitDone, []string{"NetworkPolicy/a/x spec.ingress[0]"}},
 		{"an address beside the block", "mapped-block", []string{"probe", "10.244.1.22->a/p:80"}, exitDiffers, nil},
 		{"a block with leading zeros", "mapped-block", []string{"probe", "10.244.2.9->a/p:80"}, exitDone, []string{"NetworkPolicy/a/y spec.ingress[0]"}},
+		{"a policy with the status of older releases", "exported", []string{"probe", "shop/a->shop/b:80"}, exitDone, []string{
+			"NetworkPolicy/shop/a-to-b spec.ingress[0]", "fields that netloom does not know, and no connection depends on: NetworkPolicy status (1)",
+		}},
 		{"pods of the host network, and the port of a Service", "host-network-and-service-port", []string{"lint"}, exitDiffers, []string{
 			"spec.ingress[0].from[0]: selects only pods on the networks of their nodes, such as app/ingress, which no selector matches: " +
 				"name the addresses of the nodes in an ipBlock, such as 172.18.0.11/32 [host-network]",

@@ -217,7 +217,7 @@ func (m *manifests) remove(ref object.Ref) bool {
 // reading reports what was read.
 func (m *manifests) reading(opts *Manifests) *world.Reading {
 	r := &world.Reading{Objects: map[string]int{}, Ignored: map[string]int{}, Live: opts.Live, Empty: m.empty}
-	skipped := map[string]int{}
+	skipped, unknown := map[string]int{}, map[string]int{}
 	for _, source := range m.sources {
 		r.Files += source.Files()
 		for kind, n := range source.Ignored() {
@@ -225,6 +225,9 @@ func (m *manifests) reading(opts *Manifests) *world.Reading {
 		}
 		for pattern, n := range source.Skipped() {
 			skipped[pattern] += n
+		}
+		for field, n := range source.Unknown() {
+			unknown[field] += n
 		}
 	}
 	for _, pattern := range opts.Ignore {
@@ -239,6 +242,9 @@ func (m *manifests) reading(opts *Manifests) *world.Reading {
 		delete(r.Ignored, "Kustomization")
 		r.Hints = append(r.Hints, fmt.Sprintf("not built: %d Kustomization; to build one, use -k DIR in place of -f DIR", n))
 	}
+	if len(unknown) > 0 {
+		r.Hints = append(r.Hints, "fields that netloom does not know, and no connection depends on: "+fieldsText(unknown))
+	}
 	for ref := range m.force {
 		if m.place(ref) != (object.Place{}) {
 			r.Objects[ref.Kind]++
@@ -246,6 +252,24 @@ func (m *manifests) reading(opts *Manifests) *world.Reading {
 	}
 	m.addForeign(r, opts)
 	return r
+}
+
+// maxFields is how many unknown fields are named.
+const maxFields = 5
+
+// fieldsText lists fields with the number of objects that have them.
+func fieldsText(of map[string]int) string {
+	names := slices.Sorted(maps.Keys(of))
+	slices.SortStableFunc(names, func(a, b string) int { return of[b] - of[a] })
+	words := make([]string, 0, maxFields+1)
+	for i, name := range names {
+		if i == maxFields {
+			words = append(words, fmt.Sprintf("and %d more", len(names)-maxFields))
+			break
+		}
+		words = append(words, fmt.Sprintf("%s (%d)", name, of[name]))
+	}
+	return strings.Join(words, ", ")
 }
 
 // addForeign adds the objects that decide on connections and that netloom does not evaluate.

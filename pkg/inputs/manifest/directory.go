@@ -283,6 +283,20 @@ func (d *Directory) Ignored() map[string]int {
 	return maps.Clone(d.foreign)
 }
 
+// Unknown counts the objects with a field that netloom does not know and that no connection depends on, by kind and field, such as
+// "NetworkPolicy status".
+func (d *Directory) Unknown() map[string]int {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	out := map[string]int{}
+	for _, m := range d.files {
+		for field, n := range m.unknown {
+			out[field] += n
+		}
+	}
+	return out
+}
+
 // Skipped counts the files and directories that LoadAll left out, by the pattern of Options.Ignore that matches them.
 func (d *Directory) Skipped() map[string]int { return maps.Clone(d.skipped) }
 

@@ -39,6 +39,7 @@ type manifest struct {
 	tail      [sha256.Size]byte // of the last document
 	foreign   map[string]int    // objects of kinds that sources do not deliver, by kind
 	kept      []Foreign         // those of them that are kept
+	unknown   map[string]int    // objects with a field that netloom does not know and nothing depends on, by kind and field
 	workloads []*workload.Workload
 	bare      map[object.Ref]bool // pods without an address that do not run yet
 	own       bool                // it has documents of netloom itself, such as expectations
@@ -62,7 +63,7 @@ const maxNesting = 8
 func parseManifest(path string, content []byte, opts Options) *manifest {
 	m := &manifest{
 		path: path, sum: sha256.Sum256(content), size: len(content), ended: bytes.HasSuffix(content, []byte("\n")), tail: sha256.Sum256(tail(content)),
-		foreign: map[string]int{}, bare: map[object.Ref]bool{},
+		foreign: map[string]int{}, unknown: map[string]int{}, bare: map[object.Ref]bool{},
 	}
 	text, err := decodeText(content)
 	if err != nil {
@@ -308,7 +309,7 @@ func (r *reading) resource(row *kind, raw, metadata json.RawMessage, path string
 		return
 	}
 	o, bare := row.New(), false
-	faults = decode(raw, o, path)
+	faults = r.withoutHarmless(row, o, path, decode(raw, o, path))
 	for i := range faults {
 		faults[i] = redact(row.Kind, faults[i])
 	}
