@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -18,6 +17,10 @@ port. The first state is -f. In the second state, the objects of --with are repl
 removed. Alternatively, set the two states with --from and --to. Pods that no policy distinguishes are listed together.
 
 For a pull request, -o markdown prints a comment, and --fail-on sets which changes count: docs/ci.md has ready jobs.
+
+A pod that only the second state has is compared with its counterpart in the first: a pod with the same labels, or of the same
+workload. If there is none, all its connections are new. For a changed policy that selects none of the pods, since an operator
+creates them at run time, for example, the list says what the policy itself opens and closes.
 
 Exit with 0 if no verdict changes, with 2 if some do, with 3 if there are no pods to compare or the manifests have problems, and
 with 1 on an error.`,
@@ -79,11 +82,10 @@ func checkFailOn(failOn string) error {
 
 // verdictOfImpact is the error for an impact: that nothing was compared, or that something changes which counts.
 func verdictOfImpact(impact *impact.Report, failOn string) error {
-	if impact.Pods == 0 {
+	if !impact.Compared() {
 		return cannotTell("no pods are in both states: nothing was compared")
 	}
-	for i := range impact.Changes {
-		e := &impact.Changes[i]
+	for _, e := range impact.All() {
 		if failOn == failOnAny || failOn == failOnOpened && e.Opened != "" || failOn == failOnClosed && e.Closed != "" {
 			return differs()
 		}
@@ -94,23 +96,11 @@ func verdictOfImpact(impact *impact.Report, failOn string) error {
 // impactText formats an impact.
 func impactText(impact *impact.Report, i palette) string {
 	w := &answerWriter{palette: i}
-	for n := range impact.Changes {
-		e := &impact.Changes[n]
-		head := groupText(&e.From) + " -> " + groupText(&e.To)
-		if e.Family != "" && !e.Outward() {
-			head += "  " + i.dim("("+e.Family+")")
-		}
-		if e.Opened != "" {
-			w.line("%s %s: %s", i.good("+"), head, e.Opened)
-		}
-		if e.Closed != "" {
-			w.line("%s %s: %s", i.bad("-"), head, e.Closed)
-		}
-	}
+	w.effects(impact.Changes)
 	switch {
-	case impact.Pods == 0:
+	case !impact.Compared():
 		w.line("%s", i.odd("no pods were compared"))
-	case len(impact.Changes) == 0:
+	case len(impact.Changes) == 0 && impact.Pods > 0:
 		w.line("no connection of %s changes", counted(impact.Pods, "pod"))
 	}
 	for _, list := range []struct {
@@ -118,11 +108,43 @@ func impactText(impact *impact.Report, i palette) string {
 		what  string
 	}{{impact.Appeared, "added"}, {impact.Vanished, "removed"}} {
 		if len(list.names) > 0 {
-			w.line("%s", i.dim("not compared ("+list.what+"): "+some(list.names, strings.Clone)))
+			w.line("%s: %s", list.what, oneSidedText(impact, list.names))
 		}
+	}
+	w.effects(impact.Apart)
+	if len(impact.Unselected) > 0 {
+		w.line("policies that select none of the pods:")
+		w.effects(impact.Unselected)
 	}
 	if len(impact.Undecided) > 0 {
 		w.line("%s", i.odd(undecidedText(impact.Undecided)))
 	}
 	return w.String()
+}
+
+// oneSidedText names pods of one state, with those that they are compared with.
+func oneSidedText(impact *impact.Report, pods []string) string {
+	return some(pods, func(pod string) string {
+		if other := impact.Counterparts[pod]; other != "" {
+			return pod + " (compared with " + other + ")"
+		}
+		return pod
+	})
+}
+
+// effects formats what is opened and closed.
+func (w *answerWriter) effects(all []impact.Effect) {
+	for n := range all {
+		e := &all[n]
+		head := groupText(&e.From) + " -> " + groupText(&e.To)
+		if e.Family != "" && !e.Outward() {
+			head += "  " + w.palette.dim("("+e.Family+")")
+		}
+		if e.Opened != "" {
+			w.line("%s %s: %s", w.palette.good("+"), head, e.Opened)
+		}
+		if e.Closed != "" {
+			w.line("%s %s: %s", w.palette.bad("-"), head, e.Closed)
+		}
+	}
 }

@@ -67,7 +67,42 @@ func TestImpact(t *testing.T) {
 			"a pod that goes",
 			[]string{"-f", exampleDir, "--without", "pod/shop/web-1"},
 			exitDone,
-			"no connection of 6 pods changes\nnot compared (removed): shop/web-1\n", "",
+			"no connection of 6 pods changes\nremoved: shop/web-1\n", "",
+		},
+		{
+			"a database that is renamed, so that no policy selects it",
+			[]string{"--from", "testdata/inputs/impact-rename/a", "--to", "testdata/inputs/impact-rename/b", "--fail-on", "opened"},
+			exitDiffers,
+			"no connection of 1 pod changes\nadded: shop/deploy/postgres\nremoved: shop/deploy/db\n" +
+				"+ shop/deploy/api and outside 0.0.0.0/0 -> shop/deploy/postgres: everything\n" +
+				"+ shop/deploy/postgres -> shop/deploy/api and outside 0.0.0.0/0: everything\n",
+			"",
+		},
+		{
+			"a workload that is added",
+			[]string{"--from", "testdata/inputs/impact-new-workload/a", "--to", "testdata/inputs/impact-new-workload/b", "--fail-on", "opened"},
+			exitDiffers,
+			"no connection of 1 pod changes\nadded: shop/deploy/newcomer\n" +
+				"+ shop/deploy/db and outside 0.0.0.0/0 -> shop/deploy/newcomer: everything\n" +
+				"+ shop/deploy/newcomer -> shop/deploy/db and outside 0.0.0.0/0: everything\n",
+			"",
+		},
+		{
+			"a workload that is added, and what is closed",
+			[]string{"--from", "testdata/inputs/impact-new-workload/a", "--to", "testdata/inputs/impact-new-workload/b", "--fail-on", "closed"},
+			exitDone,
+			"no connection of 1 pod changes\nadded: shop/deploy/newcomer\n" +
+				"+ shop/deploy/db and outside 0.0.0.0/0 -> shop/deploy/newcomer: everything\n" +
+				"+ shop/deploy/newcomer -> shop/deploy/db and outside 0.0.0.0/0: everything\n",
+			"",
+		},
+		{
+			"a policy for pods that an operator makes",
+			[]string{"--from", "testdata/inputs/impact-operator-pods/a", "--to", "testdata/inputs/impact-operator-pods/b", "--fail-on", "opened"},
+			exitDiffers,
+			"no connection of 1 pod changes\npolicies that select none of the pods:\n" +
+				"+ outside 0.0.0.0/0, ::/0 -> pods that NetworkPolicy/store/engine selects: everything\n",
+			"",
 		},
 		{"no change", []string{"-f", exampleDir}, exitFailed, "", "expected a change: --with FILE"},
 		{"one end", []string{"--from", exampleDir}, exitFailed, "", "--from and --to must be used together"},

@@ -16,10 +16,55 @@ const (
 )
 
 // impactMarkdown formats an impact for a pull request. Doubts are why the answer is incomplete.
-func impactMarkdown(impact *impact.Report, doubts []string) string {
-	var opened, closed []string
-	for n := range impact.Changes {
-		e := &impact.Changes[n]
+func impactMarkdown(report *impact.Report, doubts []string) string {
+	sections := []struct {
+		title   string
+		effects []impact.Effect
+	}{{"", report.Changes}, {" for added pods", report.Apart}, {" by policies that select none of the pods", report.Unselected}}
+	var b strings.Builder
+	b.WriteString("### Network policy impact\n\n")
+	compared := counted(report.Pods, "pod") + " compared"
+	if n := len(report.Appeared); n > 0 {
+		compared += fmt.Sprintf(", %d added", n)
+	}
+	if n := len(report.Vanished); n > 0 {
+		compared += fmt.Sprintf(", %d removed", n)
+	}
+	opened, closed := rowsMarkdown(report.All())
+	switch {
+	case !report.Compared():
+		b.WriteString("**Cannot tell**: no pods are in both states, so nothing was compared.\n")
+	case len(opened)+len(closed) == 0:
+		fmt.Fprintf(&b, "No connection changes (%s).\n", compared)
+	default:
+		fmt.Fprintf(&b, "**%d opened, %d closed** (%s).\n", len(opened), len(closed), compared)
+	}
+	if len(doubts) > 0 {
+		b.WriteString("\n> **Incomplete:** " + cellMarkdown(strings.Join(doubts, "; ")) + "\n")
+	}
+	if len(report.Undecided) > 0 {
+		b.WriteString("\n> " + cellMarkdown(undecidedText(report.Undecided)) + "\n")
+	}
+	for _, section := range sections {
+		opened, closed := rowsMarkdown(section.effects)
+		tableMarkdown(&b, "Opened"+section.title, opened)
+		tableMarkdown(&b, "Closed"+section.title, closed)
+	}
+	for _, list := range []struct {
+		names []string
+		what  string
+	}{{report.Appeared, "Added"}, {report.Vanished, "Removed"}} {
+		if len(list.names) > 0 {
+			fmt.Fprintf(&b, "\n%s: %s\n", list.what, cellMarkdown(oneSidedText(report, list.names)))
+		}
+	}
+	return b.String()
+}
+
+// rowsMarkdown formats effects as rows of a table: what is opened, and what is closed.
+func rowsMarkdown(effects []impact.Effect) (opened, closed []string) {
+	for n := range effects {
+		e := &effects[n]
 		row := func(traffic string) string {
 			return fmt.Sprintf("| %s | %s | %s |\n", groupMarkdown(&e.From), groupMarkdown(&e.To), cellMarkdown(familyText(e)+traffic))
 		}
@@ -30,33 +75,7 @@ func impactMarkdown(impact *impact.Report, doubts []string) string {
 			closed = append(closed, row(e.Closed))
 		}
 	}
-	var b strings.Builder
-	b.WriteString("### Network policy impact\n\n")
-	switch {
-	case impact.Pods == 0:
-		b.WriteString("**Cannot tell**: no pods are in both states, so nothing was compared.\n")
-	case len(impact.Changes) == 0:
-		fmt.Fprintf(&b, "No connection changes (%s compared).\n", counted(impact.Pods, "pod"))
-	default:
-		fmt.Fprintf(&b, "**%d opened, %d closed** (%s compared).\n", len(opened), len(closed), counted(impact.Pods, "pod"))
-	}
-	if len(doubts) > 0 {
-		b.WriteString("\n> **Incomplete:** " + cellMarkdown(strings.Join(doubts, "; ")) + "\n")
-	}
-	if len(impact.Undecided) > 0 {
-		b.WriteString("\n> " + cellMarkdown(undecidedText(impact.Undecided)) + "\n")
-	}
-	tableMarkdown(&b, "Opened", opened)
-	tableMarkdown(&b, "Closed", closed)
-	for _, list := range []struct {
-		names []string
-		what  string
-	}{{impact.Appeared, "added"}, {impact.Vanished, "removed"}} {
-		if len(list.names) > 0 {
-			fmt.Fprintf(&b, "\nNot compared, because %s: %s\n", list.what, cellMarkdown(some(list.names, strings.Clone)))
-		}
-	}
-	return b.String()
+	return opened, closed
 }
 
 // familyText names the family of a change that concerns one of two.

@@ -23,7 +23,7 @@ func TestImpactMarkdown(t *testing.T) {
 	}
 	require.Equal(t, `### Network policy impact
 
-**1 opened, 2 closed** (2 pods compared).
+**1 opened, 2 closed** (2 pods compared, 1 added).
 
 > **Incomplete:** 1 problem
 
@@ -40,7 +40,7 @@ func TestImpactMarkdown(t *testing.T) {
 | shop/a, shop/b | outside 192.0.2.0/24 | udp/53 |
 | shop/a | shop/b | IPv6: everything |
 
-Not compared, because added: shop/new
+Added: shop/new
 `, impactMarkdown(report, []string{"1 problem"}))
 	require.Contains(t, impactMarkdown(&impact.Report{}, nil), "**Cannot tell**")
 }

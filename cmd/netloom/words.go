@@ -40,6 +40,9 @@ func groupText(g *reach.Group) string {
 	if len(g.Outside) > 0 {
 		parts = append(parts, "outside "+intent.PrefixText(g.Outside))
 	}
+	if g.Selected != "" {
+		parts = append(parts, g.SelectedText())
+	}
 	return strings.Join(parts, " and ")
 }
 

@@ -14,16 +14,29 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 )
 
-// Report is the differences between two states, for pods that are in both with the same addresses.
+// Report is the differences between two states.
 type Report struct {
-	Changes []Effect `json:"changes"` // empty if no verdict changes
+	Changes []Effect `json:"changes"` // between pods that are in both states; empty if no verdict changes
 	Pods    int      `json:"pods"`    // of the own cluster that are in both
-	// Appeared and Vanished are pods of one state only; pods whose addresses differ are in both. They are not compared.
+	// Appeared and Vanished are pods of one state only.
 	Appeared []string `json:"appeared,omitempty"`
 	Vanished []string `json:"vanished,omitempty"`
-	// Undecided are the other clusters with pods in Changes: their own policies are not considered.
+	// Apart is what changes for those that appeared. Each is compared with its counterpart in the first state: a pod with the same labels, or
+	// of the same workload. A pod without one had no connections there.
+	Apart []Effect `json:"apart,omitempty"`
+	// Counterparts are the pods that those that appeared are compared with, by name.
+	Counterparts map[string]string `json:"counterparts,omitempty"`
+	// Unselected is what changes for the pods of policies that differ and select no pod of either state, according to that policy alone.
+	Unselected []Effect `json:"unselected,omitempty"`
+	// Undecided are the other clusters with pods in Changes or Apart: their own policies are not considered.
 	Undecided []string `json:"undecided,omitempty"`
 }
+
+// All is every effect: of Changes, Apart and Unselected.
+func (r *Report) All() []Effect { return slices.Concat(r.Changes, r.Apart, r.Unselected) }
+
+// Compared reports whether there was a pod to compare.
+func (r *Report) Compared() bool { return r.Pods+len(r.Appeared) > 0 }
 
 // Effect is the same difference for all connections from some ends to others.
 type Effect struct {
@@ -38,54 +51,52 @@ type Effect struct {
 
 // Of finds the effect of the step from one state to another on connections.
 func Of(before, after world.State) Report {
-	out := Report{Changes: []Effect{}}
-	name := func(k object.Key) string { return world.NameIn(after.Cluster, k) }
-	old, now := endpointsOf(before.View), endpointsOf(after.View)
-	var both []intent.Endpoint
-	for key, e := range now {
-		if was, ok := old[key]; ok && slices.Equal(was.Addrs, e.Addrs) {
-			both = append(both, intent.Endpoint{Key: key, Addrs: e.Addrs, Node: e.Node})
-			if key.Cluster == after.Cluster {
-				out.Pods++
+	c := compare(before, after)
+	out := Report{Changes: []Effect{}, Pods: c.common, Appeared: c.names(c.appeared), Vanished: c.names(c.vanished), Counterparts: c.counterpartNames()}
+	c.places = append(c.places, reach.Outside(assignedIn(c.old, c.now), before.Snapshot, after.Snapshot)...)
+	c.areas = reach.AreasOf(c.places)
+	undecided := map[string]bool{}
+	for _, change := range reach.Impact(before.Snapshot, after.Snapshot, c.places, c.roles) {
+		for _, from := range c.divided(change.From) {
+			for _, to := range c.divided(change.To) {
+				if len(from.places) == 0 || len(to.places) == 0 {
+					continue
+				}
+				e := Effect{
+					From: c.group(from.places), To: c.group(to.places), Opened: trafficText(change.Opened), Closed: trafficText(change.Closed),
+					Family: familyName(change.From[0].Family),
+				}
+				noteClusters(undecided, after.Cluster, from.places, to.places)
+				if from.apart || to.apart {
+					out.Apart = append(out.Apart, e)
+				} else {
+					out.Changes = append(out.Changes, e)
+				}
 			}
-			continue
 		}
-		out.Appeared = append(out.Appeared, name(key))
-	}
-	for key, e := range old {
-		if is, ok := now[key]; !ok || !slices.Equal(is.Addrs, e.Addrs) {
-			out.Vanished = append(out.Vanished, name(key))
-		}
-	}
-	slices.Sort(out.Appeared)
-	slices.Sort(out.Vanished)
-
-	places := append(reach.PlacesOf(both), reach.Outside(assignedIn(old, now), before.Snapshot, after.Snapshot)...)
-	areas, undecided := reach.AreasOf(places), map[string]bool{}
-	for _, c := range reach.Impact(before.Snapshot, after.Snapshot, places) {
-		from, to := placesIn(c.From), placesIn(c.To)
-		noteClusters(undecided, after.Cluster, from, to)
-		out.Changes = append(out.Changes, Effect{
-			From: reach.GroupOf(from, areas, name), To: reach.GroupOf(to, areas, name), Opened: trafficText(c.Opened), Closed: trafficText(c.Closed),
-			Family: familyName(c.From[0].Family),
-		})
 	}
 	out.Undecided = slices.Sorted(maps.Keys(undecided))
 	out.Changes = joined(out.Changes)
-	if !bothFamilies(both) { // then the family is evident
-		for i := range out.Changes {
-			out.Changes[i].Family = ""
+	if len(out.Apart) > 0 {
+		out.Apart = joined(out.Apart)
+	}
+	if !c.bothFamilies() { // then the family is evident
+		for _, effects := range [][]Effect{out.Changes, out.Apart} {
+			for i := range effects {
+				effects[i].Family = ""
+			}
 		}
 	}
+	out.Unselected = c.unselected()
 	return out
 }
 
-// bothFamilies reports whether endpoints have addresses of both families.
-func bothFamilies(endpoints []intent.Endpoint) bool {
+// bothFamilies reports whether pods have addresses of both families.
+func (c *comparison) bothFamilies() bool {
 	is4, is6 := false, false
-	for i := range endpoints {
-		for _, a := range endpoints[i].Addrs {
-			is4, is6 = is4 || a.Is4(), is6 || a.Is6()
+	for i := range c.places {
+		if p := &c.places[i]; !p.Standing.IsValid() {
+			is4, is6 = is4 || p.Party.Addr.Is4(), is6 || p.Party.Addr.Is6()
 		}
 	}
 	return is4 && is6
@@ -110,16 +121,6 @@ func assignedIn(states ...map[object.Key]*labelcache.Endpoint) func(netip.Addr) 
 		}
 	}
 	return func(a netip.Addr) bool { return held[a] }
-}
-
-// placesIn are the places of classes, in order.
-func placesIn(classes []*reach.Class) []reach.Place {
-	var out []reach.Place
-	for _, c := range classes {
-		out = append(out, c.Places...)
-	}
-	slices.SortFunc(out, reach.Place.Compare)
-	return out
 }
 
 // noteClusters adds the clusters of pods at some places, other than the own one.

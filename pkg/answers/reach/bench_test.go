@@ -17,7 +17,7 @@ func BenchmarkImpact(b *testing.B) {
 	places := placesOf(c, before, after)
 
 	for b.Loop() {
-		reach.Impact(before, after, places)
+		reach.Impact(before, after, places, nil)
 	}
 	b.ReportMetric(float64(len(reach.Classify(places, before, after))), "classes")
 }

@@ -42,20 +42,29 @@ func Classify(places []Place, snapshots ...*intent.Snapshot) []*Class {
 	for i, s := range snapshots {
 		indexes[i] = newIndex(s)
 	}
+	return classify(places, nil, indexes)
+}
+
+// classify is Classify for places with roles.
+func classify(places []Place, roles map[Place]*Roles, indexes []*index) []*Class {
 	byMark := map[string]*Class{}
 	var out []*Class
 	sorted := slices.Clone(places)
 	slices.SortFunc(sorted, Place.Compare)
 	for _, p := range sorted {
-		mark := []byte{byte(intent.FamilyOf(p.Party.Addr))}
-		for _, x := range indexes {
-			mark = x.mark(mark, p.Party)
+		as := roles[p]
+		mark := []byte{byte(intent.FamilyOf(p.Party.Addr)), 0}
+		if as != nil && as.Apart {
+			mark[1] = 1
+		}
+		for n, x := range indexes {
+			mark = x.mark(mark, as.roleIn(n, p))
 		}
 		c := byMark[string(mark)]
 		if c == nil {
 			c = &Class{Family: intent.FamilyOf(p.Party.Addr)}
-			for _, x := range indexes {
-				c.views = append(c.views, x.view(p.Party))
+			for n, x := range indexes {
+				c.views = append(c.views, x.view(as.roleIn(n, p)))
 			}
 			byMark[string(mark)] = c
 			out = append(out, c)

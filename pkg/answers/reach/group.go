@@ -14,6 +14,11 @@ import (
 type Group struct {
 	Pods    []string       `json:"pods,omitempty"`    // as [cluster/]namespace/name
 	Outside []netip.Prefix `json:"outside,omitempty"` // addresses that belong to no pod; the fewest prefixes, in order
+	// Selected names a policy, such as NetworkPolicy/shop/db: the ends are the pods that it selects, and none of them is known. "" means
+	// that the ends are those above.
+	Selected string `json:"selected,omitempty"`
+	// Former means that the policy selects those pods in the first of two states only.
+	Former bool `json:"former,omitempty"`
 }
 
 // GroupOf is the ends at some places, by the names of their pods.
@@ -67,8 +72,21 @@ func UnionOf(groups []*Group) Group {
 	return g
 }
 
+// SelectedText describes the pods that a policy selects, none of which is known; "" if that is not what g is.
+func (g *Group) SelectedText() string {
+	if g.Selected == "" {
+		return ""
+	}
+	if g.Former {
+		return "pods that " + g.Selected + " selected"
+	}
+	return "pods that " + g.Selected + " selects"
+}
+
 // Key is the same for equal groups only.
-func (g *Group) Key() string { return strings.Join(g.Pods, " ") + fmt.Sprint(g.Outside) }
+func (g *Group) Key() string {
+	return strings.Join(g.Pods, " ") + fmt.Sprint(g.Outside) + g.SelectedText()
+}
 
 // First is the sort key of groups: those with pods before those outside.
 func (g *Group) First() string {

@@ -35,13 +35,14 @@ func (c *Change) Pairs() iter.Seq2[Place, Place] {
 	}
 }
 
-// Impact lists the differences between two states, for places that exist in both, in the order of the classes. A pair of
+// Impact lists the differences between two states, in the order of the classes. Roles are those of places that are not the same endpoint,
+// with the same address, in both; nil if all are. A pair of
 // classes is in at most one Change; two places outside are in none, since nothing between them depends on policies.
 //
 // The cost grows with the number of places, and with the pairs of those that the difference is about and of all others, as
 // far as policies distinguish these.
-func Impact(before, after *intent.Snapshot, places []Place) []Change {
-	classes := Classify(places, before, after)
+func Impact(before, after *intent.Snapshot, places []Place, roles map[Place]*Roles) []Change {
+	classes := classify(places, roles, []*index{newIndex(before), newIndex(after)})
 	sends, receives := affected(classes)
 	var senders, receivers, others []*Class
 	for i, c := range classes {

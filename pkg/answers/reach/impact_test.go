@@ -62,7 +62,7 @@ func TestImpactComparesEveryPair(t *testing.T) {
 		places, later := placesOf(before, was, is), placesOf(after, was, is)
 		places = slices.DeleteFunc(places, func(p reach.Place) bool { return !slices.Contains(later, p) })
 		got := map[pair]difference{}
-		for _, c := range reach.Impact(was, is, places) {
+		for _, c := range reach.Impact(was, is, places, nil) {
 			require.False(t, c.Opened.Empty() && c.Closed.Empty(), "seed %d", seed)
 			pairs := 0
 			for from, to := range c.Pairs() {
@@ -89,6 +89,6 @@ func TestImpactOfOnePolicyIsNearlyLinear(t *testing.T) {
 		fewer.Policies = slices.DeleteFunc(fewer.Policies, func(p *networkingv1.NetworkPolicy) bool { return p.Namespace == "ns-00" })
 		before := translate(t, fewer)
 		places := placesOf(c, before, after)
-		return func() { reach.Impact(before, after, places) }
+		return func() { reach.Impact(before, after, places, nil) }
 	})
 }

@@ -119,8 +119,13 @@ func (x *index) peersOf(p intent.Party) []intent.SetID {
 	return slices.Compact(out)
 }
 
-// mark appends what distinguishes p: parties of equal marks are treated alike.
-func (x *index) mark(b []byte, p intent.Party) []byte {
+// mark appends what distinguishes a role: those of equal marks are treated alike.
+func (x *index) mark(b []byte, r Role) []byte {
+	if !r.Exists {
+		return append(b, 0)
+	}
+	p := r.Party
+	b = append(b, 1)
 	for _, list := range [][]intent.SetID{x.subjectsOf(p), x.peersOf(p)} {
 		b = binary.AppendUvarint(b, uint64(len(list)))
 		for _, id := range list {
@@ -130,12 +135,18 @@ func (x *index) mark(b []byte, p intent.Party) []byte {
 	return b
 }
 
-// view collects what the policies of p's subjects say.
-func (x *index) view(p intent.Party) view {
-	v := view{sets: map[intent.SetID]bool{}}
+// view collects what the policies of a role's subjects say.
+func (x *index) view(r Role) view {
+	if !r.Exists {
+		return x.absent()
+	}
+	return x.viewOf(x.subjectsOf(r.Party), x.peersOf(r.Party))
+}
+
+// placeOf numbers what places are in, of the peers that lists name.
+func (x *index) placeOf(peers []intent.SetID) int {
 	var at []byte
-	for _, id := range x.peersOf(p) {
-		v.sets[id] = true
+	for _, id := range peers {
 		if x.around[id] {
 			at = binary.AppendUvarint(at, uint64(x.number[id])) //nolint:gosec // an index
 		}
@@ -145,8 +156,15 @@ func (x *index) view(p intent.Party) view {
 		place = len(x.places)
 		x.places[string(at)] = place
 	}
-	v.place = place
-	subjects := x.subjectsOf(p)
+	return place
+}
+
+// viewOf collects what the policies of subjects say, for a place in some sets of peers.
+func (x *index) viewOf(subjects, peers []intent.SetID) view {
+	v := view{sets: map[intent.SetID]bool{}, place: x.placeOf(peers)}
+	for _, id := range peers {
+		v.sets[id] = true
+	}
 	var around []*intent.Policy
 	for _, id := range subjects {
 		for _, policy := range x.ofSubjects[id] {

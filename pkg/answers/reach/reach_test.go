@@ -113,7 +113,7 @@ func TestImpactIsTheDifference(t *testing.T) {
 		places = slices.DeleteFunc(places, func(p reach.Place) bool { return !slices.Contains(later, p) })
 		judgeBefore, judgeAfter := c.Freeze(), edited.Freeze()
 		opened, closed := map[pair]reach.Traffic{}, map[pair]reach.Traffic{}
-		for _, change := range reach.Impact(before, after, places) {
+		for _, change := range reach.Impact(before, after, places, nil) {
 			changed++
 			for from, to := range change.Pairs() {
 				opened[pair{from, to}], closed[pair{from, to}] = change.Opened, change.Closed

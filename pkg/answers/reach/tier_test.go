@@ -113,7 +113,7 @@ func TestImpactOfTiers(t *testing.T) {
 				continue
 			}
 			places := worldPlaces(state, before, after)
-			changes := reach.Impact(before, after, places)
+			changes := reach.Impact(before, after, places, nil)
 			changed += len(changes)
 			differs := map[pair]reach.Change{}
 			for _, c := range changes {

@@ -50,7 +50,7 @@ func beyond(before, after world.State, wanted []question.Connection) ([]Effect, 
 		reach.Outside(func(a netip.Addr) bool { return held[a] }, before.Snapshot, after.Snapshot)...)
 	var out []Effect
 	seen, more := map[Effect]bool{}, 0
-	for _, c := range reach.Impact(before.Snapshot, after.Snapshot, places) {
+	for _, c := range reach.Impact(before.Snapshot, after.Snapshot, places, nil) {
 		for from, to := range c.Pairs() {
 			e := Effect{From: nameOf(from), To: nameOf(to), Closed: textOf(c.Closed)}
 			e.Opened = textOf(c.Opened.Minus(asked[ends{from.Party.Addr, to.Party.Addr}]))

@@ -55,6 +55,9 @@ type WhatIfEnd struct {
 func whatIfEnd(g *reach.Group) WhatIfEnd {
 	out := WhatIfEnd{Outside: intent.PrefixText(g.Outside)}
 	out.Pods, out.More = cut(g.Pods, maxGroupPods)
+	if text := g.SelectedText(); text != "" {
+		out.Pods = []string{text}
+	}
 	return out
 }
 
@@ -140,7 +143,7 @@ func (h *Handler) compare(b *board, policy string, text []byte) (*WhatIf, error)
 	}
 	impact := impact.Of(b.state.State, after)
 	out.Pods = impact.Pods
-	changes, more := cut(impact.Changes, maxEffects)
+	changes, more := cut(impact.All(), maxEffects)
 	out.More = more
 	for i := range changes {
 		e := &changes[i]
