@@ -288,6 +288,14 @@ func (m *manifests) addForeign(r *world.Reading, opts *Manifests) {
 			}
 		}
 	}
+	for _, content := range m.content {
+		for _, u := range manifest.UnlistedOf(content) {
+			if !slices.Contains(opts.Ignore, u.Kind) {
+				r.Unlisted = append(r.Unlisted, u.String())
+			}
+		}
+	}
+	slices.Sort(r.Unlisted)
 	slices.Sort(r.Unjudged)
 	r.Unjudged = slices.Compact(r.Unjudged)
 }

@@ -207,6 +207,9 @@ func (r *Reading) doubts(about func(concern) bool) []string {
 			out = append(out, "no object was read from "+what)
 		}
 	}
+	if len(r.Unlisted) > 0 && about(concern{}) {
+		out = append(out, "may decide on connections, and could not be listed: "+firstOf(r.Unlisted))
+	}
 	of := map[string]int{}
 	for i := range r.Foreign {
 		if slices.ContainsFunc(r.Foreign[i].concerns(), about) {

@@ -157,6 +157,21 @@ func MayDecide(group, kind string) bool {
 	return foreignKinds()[group+"/"+kind] != nil || strings.HasSuffix(kind, "NetworkPolicy")
 }
 
+// InGroup reports whether kinds of an API group are known to decide on connections.
+func InGroup(group string) bool {
+	for kind := range foreignKinds() {
+		if strings.HasPrefix(kind, group+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+// LooksInto reports whether the spec of an object matters to ForeignOf.
+func LooksInto(group, kind string) bool {
+	return (group == groupOVNKubernetes || group == groupKubeOVN) && foreignKinds()[group+"/"+kind] != nil
+}
+
 // ForeignOf reads an object of a kind that may decide on connections; false if it does not decide. The namespace is "" for one that has none.
 func ForeignOf(group, kind, namespace string, content []byte) (Foreign, bool) {
 	var o foreignObject

@@ -108,6 +108,8 @@ type Reading struct {
 	Unjudged []string `json:"unjudged,omitempty"`
 	// Foreign are the objects of those kinds.
 	Foreign []Foreign `json:"-"`
+	// Unlisted are kinds, as in "CiliumNetworkPolicy (cilium.io)", that may decide on connections and could not be listed.
+	Unlisted []string `json:"unlisted,omitempty"`
 	// StandIns counts the made-up pods that stand for workloads, and VIPs the made-up addresses of Services.
 	StandIns int      `json:"standIns,omitempty"`
 	VIPs     int      `json:"vips,omitempty"`

@@ -26,29 +26,11 @@ type OtherCluster struct {
 
 // ClustersOf returns the set of clusters in a List written by Write; nil for any other text, and if there is one cluster.
 func ClustersOf(manifests []byte) *Clusters {
-	d := json.NewDecoder(bytes.NewReader(manifests))
-	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+	out := &Clusters{}
+	if !headField(manifests, "clusters", out) {
 		return nil
 	}
-	for d.More() {
-		key, err := d.Token()
-		if err != nil || key == "items" { // what Write writes last, and most
-			return nil
-		}
-		if key != "clusters" {
-			var other json.RawMessage
-			if d.Decode(&other) != nil {
-				return nil
-			}
-			continue
-		}
-		out := &Clusters{}
-		if d.Decode(out) != nil {
-			return nil
-		}
-		return out
-	}
-	return nil
+	return out
 }
 
 // ClusterSet is a set of clusters to write with a List: see ClustersOf.

@@ -278,6 +278,7 @@ func (r *reading) list(raw json.RawMessage, path string, item metav1.TypeMeta, d
 		Metadata        metav1.ListMeta   `json:"metadata"`
 		Unavailable     []string          `json:"unavailable"` // see UnavailableOf
 		Clusters        json.RawMessage   `json:"clusters"`    // see ClustersOf
+		Unlisted        json.RawMessage   `json:"unlisted"`    // see UnlistedOf
 		Items           []json.RawMessage `json:"items"`
 	}
 	if depth >= maxNesting {
