@@ -45,6 +45,8 @@
 // translation counts at the moment when it is written, and several are written in the order of their places. If the chain is
 // shorter than that, the device silently inserts nothing: a place that is not certain to exist is a skip.
 //
+// Routing rules are the exception: their order is that of their priorities, and the same on every replica. See precedence.
+//
 // # What is atomic
 //
 // Only a reload. The device replaces an object by deleting and creating it. If it rejects the second step, the previous object is

@@ -297,12 +297,13 @@ func (k *kernel) compareRules(h *inventory, caused *caused, names namer) finding
 		}
 	}
 	slices.SortStableFunc(all, func(a, b asked) int { return -cmp.Compare(min(a.rule.prio, 1), min(b.rule.prio, 1)) })
-	left, taken := k.rulesLastFirst(), map[kernelRule]bool{}
+	left, taken := k.rulesInOrder(), map[kernelRule]bool{}
+	by, tables := map[kernelRule]key{}, map[kernelRule]string{}
 	for _, a := range all {
 		i := slices.IndexFunc(left, func(r kernelRule) bool { return r.is(a.rule) })
 		switch {
 		case i >= 0:
-			taken[left[i]] = true
+			taken[left[i]], by[left[i]], tables[left[i]] = true, a.by, a.rule.table
 			left = slices.Delete(left, i, i+1)
 		case a.by != key{}:
 			f.absent[a.by] = "the device has it, but the kernel does not have the rule: " + a.rule.String()
@@ -315,16 +316,18 @@ func (k *kernel) compareRules(h *inventory, caused *caused, names namer) finding
 		}
 		f.unclear = orWord(f.unclear, unclear)
 		if once != nil {
+			tables[r] = once.table
 			shown := k.rules[r].readings
 			r.table = once.table
 			f.surplus[r.String()] = leftover{r.object(names), shown}
 		}
 	}
+	f.behind = k.behind(h, by, tables)
 	return f
 }
 
-// rulesLastFirst lists the rules by descending priority: of several copies, the kernel evaluates the last one listed first.
-func (k *kernel) rulesLastFirst() []kernelRule {
+// rulesInOrder lists the rules as the kernel evaluates them: of several copies, the first one counts.
+func (k *kernel) rulesInOrder() []kernelRule {
 	var out []kernelRule
 	for r, shown := range k.rules {
 		for range shown.copies {
@@ -332,7 +335,7 @@ func (k *kernel) rulesLastFirst() []kernelRule {
 		}
 	}
 	slices.SortFunc(out, func(a, b kernelRule) int {
-		return cmp.Or(-cmp.Compare(a.prio, b.prio), strings.Compare(a.String(), b.String()))
+		return cmp.Or(cmp.Compare(a.prio, b.prio), strings.Compare(a.String(), b.String()))
 	})
 	return out
 }

@@ -38,7 +38,7 @@ var kinds = sync.OnceValue(func() map[intent.DeviceKind]*kind {
 		intent.DeviceProposal:     {object: openwrt.Proposals, render: renderWith((*renderer).proposal)},
 		intent.DeviceTunnel:       {object: openwrt.Remotes, render: renderWith((*renderer).tunnel), volatile: true},
 		intent.DeviceRoute:        {object: openwrt.Routes, render: renderWith((*renderer).route), places: routePlaces},
-		intent.DeviceRouteRule:    {object: openwrt.RouteRules, render: renderWith((*renderer).routeRule), places: ruleOfRoutesPlaces},
+		intent.DeviceRouteRule:    {object: openwrt.RouteRules, render: renderWith((*renderer).routeRule), places: ruleOfRoutesPlaces, volatile: true},
 		intent.DeviceApplication: {
 			object: openwrt.Applications, render: renderWith((*renderer).application), places: applicationPlaces, volatile: true,
 		},

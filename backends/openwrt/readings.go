@@ -27,6 +27,7 @@ const (
 type findings struct {
 	absent  map[key]string      // objects that the kernel lacks, and why that may be
 	surplus map[string]leftover // what the kernel should not have, by how people write it
+	behind  map[key]latecomer   // applications that the kernel does not evaluate first
 	empty   map[string]bool     // tables that should have routes, and have none
 	unclear string              // why it is not known whether something is left over
 }
@@ -38,13 +39,14 @@ type leftover struct {
 }
 
 func newFindings() findings {
-	return findings{absent: map[key]string{}, surplus: map[string]leftover{}, empty: map[string]bool{}}
+	return findings{absent: map[key]string{}, surplus: map[string]leftover{}, behind: map[key]latecomer{}, empty: map[string]bool{}}
 }
 
 // add adds what was found in another part of the kernel.
 func (f *findings) add(o findings) {
 	maps.Copy(f.absent, o.absent)
 	maps.Copy(f.surplus, o.surplus)
+	maps.Copy(f.behind, o.behind)
 	maps.Copy(f.empty, o.empty)
 }
 
@@ -60,6 +62,11 @@ func (f *findings) enough(before map[key]string) int {
 	}
 	for _, l := range f.surplus {
 		if l.once() {
+			return enoughReadings
+		}
+	}
+	for _, l := range f.behind {
+		if l.seen < enoughAgain {
 			return enoughReadings
 		}
 	}
@@ -132,6 +139,10 @@ func (b *Backend) agreed(ctx context.Context, h *inventory, part kernelPart) (f 
 			continue
 		}
 		maps.DeleteFunc(f.surplus, func(_ string, l leftover) bool { return l.once() })
+		maps.DeleteFunc(f.behind, func(_ key, l latecomer) bool { return l.seen < enoughAgain })
+		for at, l := range f.behind {
+			f.absent[at] = orWord(f.absent[at], l.why)
+		}
 		part.forget(b.memory.caused, k)
 		return f, "", nil
 	}

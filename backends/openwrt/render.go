@@ -61,6 +61,9 @@ type renderer struct {
 	placed  map[intent.DeviceIntentID]key
 	failed  map[intent.DeviceIntentID]string // why an intent has no object
 	taken   map[string]string                // what has a name, or a place in the kernel that only one can have
+	// The routing rules so far, and the priorities of those without one.
+	precedence precedence
+	priorities map[intent.DeviceIntentID]int
 }
 
 // secret is what a reference to a Secret resolved to.
@@ -81,6 +84,7 @@ func render(
 	}
 	intents := slices.Collect(want.DeviceIntentsOf(cnf.Scope))
 	slices.SortStableFunc(intents, func(a, b *intent.DeviceIntent) int { return cmp.Compare(kindOf(a), kindOf(b)) })
+	r.priorities = defaultPriorities(intents)
 	for _, e := range intents { // a kind refers only to those before it
 		r.add(e)
 	}
@@ -177,6 +181,13 @@ func (r *renderer) object(k *kind, e *intent.DeviceIntent) (*wanted, error) {
 	}
 	if rival := r.reserve(e, w.exclusive); rival != nil {
 		return nil, rival
+	}
+	if s, ok := e.Spec.(*intent.RouteRule); ok {
+		rule := newRanked(w, s.Priority == 0)
+		if err := r.precedence.conflict(rule); err != nil {
+			return nil, err
+		}
+		r.out.skips = append(r.out.skips, r.precedence.add(rule)...)
 	}
 	slices.SortFunc(w.needs, key.compare)
 	w.needs = slices.Compact(w.needs)

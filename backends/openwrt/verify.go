@@ -18,18 +18,26 @@ func inKernel(kind openwrt.Kind) bool { return kindsByObject()[kind].places != n
 
 // repairs makes ops from what was found in the kernel, and from what the device has forgotten.
 func (c *comparison) repairs(f findings, forgotten []key, lost map[key]openwrt.Object, before map[key]string) {
-	planned := map[key]bool{}
+	planned, rules := map[key]bool{}, false
 	for i := range c.ops {
-		planned[stepOf(&c.ops[i]).key] = true
+		k := stepOf(&c.ops[i]).key
+		planned[k], rules = true, rules || k.kind == openwrt.RouteRules
 	}
 	for _, k := range sorted(f.absent) {
 		w := c.want.objects[k]
 		if w == nil || planned[k] {
 			continue
 		}
+		wrong := "missing"
+		if _, behind := f.behind[k]; behind {
+			if rules {
+				continue // they may not stay where they are: verify compares the order again
+			}
+			wrong = "behind other rules"
+		}
 		c.ops = append(c.ops, backends.Op{
 			Verb: backends.Update, Kind: k.kind.String(), Name: k.name, Origin: w.origin,
-			Before: backends.Fields{"kernel": "missing"}, After: backends.Fields{"kernel": "present"}, Again: before[k] != "",
+			Before: backends.Fields{"kernel": wrong}, After: backends.Fields{"kernel": "present"}, Again: before[k] != "",
 			Native: &step{stage: place, key: k, want: w, intent: w.intent},
 		})
 	}
@@ -97,22 +105,31 @@ func (w *writer) removeSurplus(ctx context.Context, s *step) error {
 	return w.drain(ctx, s.key.kind, s.surplus)
 }
 
-// verify checks that the kernel has what was written, and once more after repairing what can be repaired.
+// mostRepairs is how often verify repairs what it finds. Removing a rule may remove another one that the kernel takes for it.
+const mostRepairs = 3
+
+// verify checks that the kernel has what was written, and again after repairing what can be repaired, as long as that changes anything.
 func (w *writer) verify(ctx context.Context) error {
 	if !w.kernel || w.have == nil {
 		return nil
 	}
-	for repaired := false; ; repaired = true {
+	last := ""
+	for repairs := 0; ; repairs++ {
 		f, err := w.b.inspect(ctx, w.have)
 		if err != nil {
 			return err
 		}
 		w.have.absent, w.b.absent = f.absent, f.absent
-		missing := slices.DeleteFunc(sorted(f.absent), func(k key) bool { return w.written[k] && len(f.surplus) == 0 })
-		if repaired || len(missing)+len(f.surplus) == 0 {
+		missing := slices.DeleteFunc(sorted(f.absent), func(k key) bool {
+			_, behind := f.behind[k]
+			return w.written[k] && !behind && repairs == 0 && len(f.surplus) == 0
+		})
+		now := fmt.Sprint(missing, slices.Sorted(maps.Keys(f.surplus)))
+		if repairs == mostRepairs || now == last || len(missing)+len(f.surplus) == 0 {
 			w.reportAbsent()
 			return nil
 		}
+		last = now
 		for _, what := range slices.Sorted(maps.Keys(f.surplus)) {
 			o := f.surplus[what].object
 			if err := w.drain(ctx, surplusKind(o), o); err != nil && !answered(err) {

@@ -1,6 +1,7 @@
 package openwrt
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strconv"
@@ -72,7 +73,7 @@ func (*renderer) route(w *wanted, s *intent.Route) (openwrt.Resource, error) {
 		errors.Join(errDst, errVia, errDev, errRest)
 }
 
-func (*renderer) routeRule(w *wanted, s *intent.RouteRule) (openwrt.Resource, error) {
+func (r *renderer) routeRule(w *wanted, s *intent.RouteRule) (openwrt.Resource, error) {
 	src, errSrc := prefixWord("source", s.Src)
 	dst, errDst := prefixWord("destination", s.Dst)
 	var errRest error
@@ -83,8 +84,12 @@ func (*renderer) routeRule(w *wanted, s *intent.RouteRule) (openwrt.Resource, er
 	if s.Priority < 0 || s.Priority > most {
 		errRest = fmt.Errorf("priority %d: expected a number from 1 to %d", s.Priority, most)
 	}
+	prio := cmp.Or(s.Priority, r.priorities[intent.DeviceIntentID(w.intent)])
+	if prio == 0 {
+		errRest = fmt.Errorf("no number from %d to %d is left for a rule without a priority: set spec.prio", firstDefault, lastDefault)
+	}
 	return openwrt.RouteRule{
-		Name: w.name, Src: src, Dst: dst, Prio: number(s.Priority), Table: s.Table, FWMark: s.Mark, Not: s.Not,
+		Name: w.name, Src: src, Dst: dst, Prio: number(prio), Table: s.Table, FWMark: s.Mark, Not: s.Not,
 	}, errors.Join(errSrc, errDst, errRest, markWord("mark", s.Mark))
 }
 

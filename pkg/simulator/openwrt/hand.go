@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 )
 
 // What a person with a shell on the device would do. Changes of the configuration take effect when its service is reloaded.
@@ -105,6 +106,29 @@ func (d *Device) FlushKernel() {
 	if _, runs := d.running[firewallName]; runs {
 		d.kernel.restartService()
 	}
+}
+
+// AddToKernel adds a routing rule that is written as Kernel prints it, in the same order of words.
+func (d *Device) AddToKernel(line string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	words := strings.Fields(strings.TrimPrefix(line, "ip rule add "))
+	r := ipRule{not: len(words) > 0 && words[0] == "not"}
+	if r.not {
+		words = words[1:]
+	}
+	for pair := range slices.Chunk(words, 2) {
+		at := map[string]*string{"prio": &r.prio, "from": &r.src, "to": &r.dst, "lookup": &r.table, "fwmark": &r.mark}[pair[0]]
+		if at == nil || len(pair) < 2 {
+			return fmt.Errorf("%q: not a routing rule", line)
+		}
+		*at = pair[1]
+	}
+	if "ip rule add "+r.String() != line || r.table == "" || !r.possible() {
+		return fmt.Errorf("%q: not a routing rule", line)
+	}
+	d.kernel.addRule(r)
+	return nil
 }
 
 // RemoveFromKernel removes the routes and routing rules that Kernel prints as line. It returns how many there were.

@@ -1,6 +1,7 @@
 package openwrt_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -130,4 +131,37 @@ func TestTextAsFlag(t *testing.T) {
 	must(t, d, "POST", "rule/v1/rules", `{"name":"s","src":"10.1.1.1","flag":true}`)
 	require.Contains(t, d.Export("rule-cnf"), "option flag 'false'")
 	require.Contains(t, d.Export("rule-cnf"), "option flag 'true'")
+}
+
+// TestOrderOfRules has the same rules in two orders, as two replicas of one CNF had them: a rule without a priority goes before the first one.
+func TestOrderOfRules(t *testing.T) {
+	const app = `{"name":"app","iplist":"10.5.0.1,10.5.0.2,10.5.0.3"}`
+	const rule = `{"name":"rr","src":"10.5.0.0/16","table":"main","prio":"500"}`
+	first, second := newDevice(t, simulator.Options{}), newDevice(t, simulator.Options{})
+	must(t, first, "POST", "application/v1/applications", app)
+	must(t, first, "POST", "rule/v1/rules", rule)
+	must(t, second, "POST", "rule/v1/rules", rule)
+	must(t, second, "POST", "application/v1/applications", app)
+	order := func(d *simulator.Device) string {
+		var status struct {
+			Status []struct{ Prio, Src, Table string }
+		}
+		require.NoError(t, json.Unmarshal([]byte(must(t, d, "GET", "v1/status/rule", "")), &status))
+		var out []string
+		for _, r := range status.Status[1 : len(status.Status)-2] { // without those of every pod
+			out = append(out, r.Prio+" from "+r.Src+" lookup "+r.Table)
+		}
+		return strings.Join(out, " | ")
+	}
+	require.Equal(t, "500 from 10.5.0.0/16 lookup main | 32763 from 10.5.0.3 lookup 40 | 32764 from 10.5.0.2 lookup 40 | 32765 from 10.5.0.1 lookup 40", order(first))
+	require.Equal(t, "497 from 10.5.0.3 lookup 40 | 498 from 10.5.0.2 lookup 40 | 499 from 10.5.0.1 lookup 40 | 500 from 10.5.0.0/16 lookup main", order(second))
+	must(t, first, "PUT", "application/v1/applications/app", app)
+	require.Equal(t, order(second), order(first), "what is written again goes before the first rule")
+
+	require.NoError(t, second.AddToKernel("ip rule add not prio 1 from 10.9.0.0/16 lookup main fwmark 0x1"))
+	must(t, second, "PUT", "application/v1/applications/app", app)
+	require.True(t, strings.HasPrefix(order(second), "0 from 10.5.0.1 lookup 40 | 0 from 10.5.0.2 lookup 40"), order(second))
+	for _, wrong := range []string{"ip rule add", "ip rule add prio 1", "ip rule add via x lookup main", "ip rule add prio x lookup main", "ip rule add prio 1 lookup"} {
+		require.Error(t, second.AddToKernel(wrong), wrong)
+	}
 }

@@ -24,10 +24,11 @@ func (f *flight) route() bool {
 	return false
 }
 
-// splitRules are the rules before and after those of mwan3. A rule without a priority goes before all that exist.
+// splitRules are the rules before and after those of mwan3, which are not in the list. A rule without a priority went before all that existed
+// when it was made, and so before those of mwan3, unless it is behind one that is behind them.
 func (f *flight) splitRules() (early, late []ipRule) {
 	for _, r := range f.d.kernel.rules {
-		if r.prio == "" || r.preference < mwanPriority {
+		if len(late) == 0 && (r.prio == "" || r.preference < mwanPriority) {
 			early = append(early, r)
 		} else {
 			late = append(late, r)

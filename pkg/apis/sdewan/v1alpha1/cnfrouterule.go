@@ -47,7 +47,8 @@ type CNFRouteRuleSpec struct {
 	// +optional
 	Not bool `json:"not,omitempty"`
 
-	// Priority, from 1; the matching rule with the lowest number applies. Empty puts the rule before all existing ones.
+	// Priority, from 1; the matching rule with the lowest number applies. SdewanApplications apply before every rule. Empty means a number
+	// from 200 to 999 that depends on namespace and name only.
 	// +optional
 	Prio Positive `json:"prio,omitempty"`
 
