@@ -2,6 +2,7 @@ package backends
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
@@ -22,6 +23,8 @@ type Plan struct {
 	Skips   []Skip         `json:"skips,omitempty"` // what the target cannot express; it is denied there
 	// ReadBack is why the plan is Full, if the backend was asked for a plan from changes.
 	ReadBack ReadBack `json:"-"`
+	// Interval is when the next plan from a read-back follows at the latest; zero for a plan from changes and if none follows.
+	Interval time.Duration `json:"-"`
 	// Resync asks for a plan from read-back first: the backend has lost track of the target.
 	Resync bool `json:"resync,omitempty"`
 }

@@ -60,7 +60,7 @@ type Backend struct {
 	faulted map[key]string
 	absent  map[key]string          // what the kernel lacked when it was last read
 	filled  map[string]bool         // tables of ours with routes then
-	rests   map[string]*rest        // modules that are not read for a while
+	rests   *rests                  // modules that are not read for a while
 	known   map[openwrt.Kind]string // an object of each kind that was on the device
 	memory  *memory
 	seen    map[intent.SecretRef][sha256.Size]byte // digests of the last content of Secrets; nil before they were read
@@ -106,7 +106,7 @@ func New(client *openwrt.Client, opts Options) (*Backend, error) {
 	return &Backend{
 		client: client, opts: opts, names: newNamer(opts.Owner), refused: map[key]refusal{}, owes: map[string]bool{},
 		pauses: map[string]chan struct{}{},
-		seals:  map[key]string{}, faulted: map[key]string{}, rests: map[string]*rest{}, known: map[openwrt.Kind]string{},
+		seals:  map[key]string{}, faulted: map[key]string{}, rests: newRests(), known: map[openwrt.Kind]string{},
 	}, nil
 }
 
@@ -165,8 +165,9 @@ func (b *Backend) planAll(ctx context.Context, want *intent.Snapshot, g *intent.
 	if err := b.renderResources(ctx, next, want, g, nil); err != nil {
 		return nil, fmt.Errorf("plan: %w", err)
 	}
+	b.rests.begin(g.Run)
 	var err error
-	if next.have, err = b.observe(ctx, next.resources); err != nil {
+	if next.have, err = b.observe(ctx, next.resources, len(next.enforced) > 0); err != nil {
 		return nil, fmt.Errorf("plan: %w", err)
 	}
 	next.policies = renderPolicies(want, next.enforced, next.resources, next.have.zones, b.names)

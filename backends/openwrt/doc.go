@@ -70,7 +70,7 @@
 // # What cannot be read
 //
 // A kind that the device does not list is a skip: its objects are read one by one, and objects that are no longer wanted stay. A package
-// whose lists do not arrive is left alone for some plans, because each attempt may crash a daemon of the device; its size is limited in
+// whose lists do not arrive is left alone for a while, because each attempt may crash a daemon of the device; its size is limited in
 // advance. An empty list counts only if an object that was there, or is wanted, does not exist either.
 //
 // # The kernel

@@ -119,7 +119,7 @@ func newMemory() *memory {
 // Succeed implements backends.Successor.
 func (b *Backend) Succeed(before backends.Backend) {
 	if old, ok := before.(*Backend); ok {
-		b.memory, b.pauses = old.memory, old.pauses
+		b.memory, b.pauses, b.rests = old.memory, old.pauses, old.rests
 	}
 }
 

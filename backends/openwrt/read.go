@@ -17,23 +17,15 @@ import (
 // mostItems is how many objects of one kind are read one by one.
 const mostItems = 64
 
-// rest is the backoff of a module whose lists time out: it is skipped for left plans, then for twice as many if the next read times
-// out as well. The first timeout skips none: the device may have hung for a moment.
-type rest struct{ left, last int }
-
-// longestRest is the most plans from read-back for which a module is not read.
-const longestRest = 32
-
-const restReason = "not read for now: the device did not return the list in time, as it does when a package is too large for it"
-
-// observe reads back every kind. Want are the objects of intents, some of which are ours although others made them.
-func (b *Backend) observe(ctx context.Context, want *desired) (*inventory, error) {
+// observe reads back every kind. Want are the objects of intents, some of which are ours although others made them; policies reports whether
+// there are any to enforce.
+func (b *Backend) observe(ctx context.Context, want *desired, policies bool) (*inventory, error) {
 	h := newInventory()
 	lacking, broken := 0, false
 	var fault error
 	for _, kind := range openwrt.Kinds() {
 		module := key{kind: kind}.module()
-		if r := b.rests[module]; r != nil && r.left > 0 {
+		if h.resting[module] == "" && b.rests.has(module, b.needs(module, want, policies)) {
 			h.resting[module] = restReason
 		}
 		if why := h.resting[module]; why != "" {
@@ -59,18 +51,17 @@ func (b *Backend) observe(ctx context.Context, want *desired) (*inventory, error
 			why := badPackage(module, err)
 			h.resting[module], h.kinds[kind] = why, why
 		case errors.Is(err, errFalseList):
-			b.leaveAlone(module)
-			h.resting[module], h.kinds[kind], broken = restReason, restReason, true
+			b.leaveAlone(h, kind)
+			broken = true
 		case openwrt.IsFault(err) && broken:
 			return nil, err // nothing works until the daemon is back
 		case openwrt.IsFault(err), errors.Is(err, openwrt.ErrUnexpected):
 			fault = err
 			h.kinds[kind] = "cannot be listed: " + err.Error()
 		case errors.Is(err, openwrt.ErrNoAnswer) && ctx.Err() == nil:
-			if err := b.slow(ctx, module, err); err != nil {
+			if err := b.slow(ctx, h, kind, err); err != nil {
 				return nil, err
 			}
-			h.resting[module], h.kinds[kind] = restReason, restReason
 		default:
 			return nil, reached(err)
 		}
@@ -78,46 +69,20 @@ func (b *Backend) observe(ctx context.Context, want *desired) (*inventory, error
 	if len(h.kinds)+lacking == len(openwrt.Kinds()) && fault != nil {
 		return nil, fault // nothing works
 	}
-	b.countRests(h)
+	b.rests.settle(h.resting)
 	slices.Sort(h.zones)
 	h.zones = slices.Compact(h.zones)
 	return h, nil
 }
 
-// leaveAlone has a module not read for some plans.
-func (b *Backend) leaveAlone(module string) {
-	r := b.rests[module]
-	if r == nil {
-		r = &rest{last: 1}
-		b.rests[module] = r
-	}
-	r.last = min(2*r.last, longestRest)
-	r.left = r.last + 1 // that plan counts too
-}
-
-// countRests counts a plan in which some modules were not read.
-func (b *Backend) countRests(h *inventory) {
-	for module, r := range b.rests {
-		if h.resting[module] == "" { // it was read
-			delete(b.rests, module)
-			continue
-		}
-		r.left--
-	}
-}
-
-// slow handles a list that did not arrive. If the device answers something else, even with an error, and this happens twice in a
-// row, the fault is that of the module, which is then left alone for a while: each attempt may end a daemon of the device.
-func (b *Backend) slow(ctx context.Context, module string, cause error) error {
+// slow handles a list that did not arrive. If the device answers something else, even with an error, the fault is that of the module, which is
+// then left alone for a while.
+func (b *Backend) slow(ctx context.Context, h *inventory, kind openwrt.Kind, cause error) error {
 	_, err := b.client.Services(ctx)
 	if err != nil && !answered(err) {
 		return reached(cause)
 	}
-	if b.rests[module] == nil {
-		b.rests[module] = &rest{last: 1}
-		return reached(cause)
-	}
-	b.leaveAlone(module)
+	b.leaveAlone(h, kind)
 	if err != nil {
 		return fmt.Errorf("%w; and then: %w", cause, err)
 	}

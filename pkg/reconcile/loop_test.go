@@ -278,6 +278,56 @@ func TestDriftIsFoundAtTheIntervalAndRepaired(t *testing.T) {
 	})
 }
 
+// TestASlowTargetIsReadBackLessOften has a target whose read-backs take long: nine tenths of the time are for others, and changes do not wait.
+func TestASlowTargetIsReadBackLessOften(t *testing.T) {
+	opts := reconcile.Options{MaxDeleteFraction: 1, MaxInterval: 5 * time.Second, Spare: 10, RetryMin: time.Second, RetryMax: 5 * time.Second}
+	play(t, opts, func(t *testing.T, s *scene) {
+		slow := func(d time.Duration) {
+			s.target.mu.Lock()
+			defer s.target.mu.Unlock()
+			s.target.slow = d
+		}
+		full := func() (n int) {
+			for _, since := range s.target.sinces() {
+				if since == 0 {
+					n++
+				}
+			}
+			return n
+		}
+		s.put("a")
+		s.wake()
+		require.Equal(t, 5*time.Second, s.loop.Status().Interval)
+		slow(3 * time.Second)
+		pass(11 * time.Second) // 5 s, a plan from changes and one from a read-back
+		require.Equal(t, 30*time.Second, s.loop.Status().Interval)
+		slow(0)
+		before := full()
+		s.put("b")
+		s.wake()
+		require.Equal(t, []string{"a", "b"}, s.target.names(), "a change does not wait")
+		pass(29 * time.Second)
+		require.Equal(t, before, full())
+		pass(time.Second)
+		require.Equal(t, before+1, full())
+		require.Equal(t, 5*time.Second, s.loop.Status().Interval)
+
+		slow(time.Hour)
+		pass(3 * time.Hour)
+		require.Equal(t, reconcile.LongestInterval, s.loop.Status().Interval)
+
+		slow(8 * time.Second)
+		s.target.mu.Lock()
+		s.target.failPlan, s.target.plans = 1000, nil
+		s.target.mu.Unlock()
+		pass(time.Hour)
+		s.target.mu.Lock()
+		defer s.target.mu.Unlock()
+		require.Less(t, len(s.target.plans), 3600/16+2, "half of the time is for others")
+		require.Greater(t, len(s.target.plans), 100)
+	})
+}
+
 func TestRepairAfterAnErrorIsNotDrift(t *testing.T) {
 	opts := reconcile.Options{MaxDeleteFraction: 1, MaxInterval: time.Minute}
 	play(t, opts, func(t *testing.T, s *scene) {

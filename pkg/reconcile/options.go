@@ -16,6 +16,8 @@ const (
 	DefaultRetryMax          = 30 * time.Second
 	DefaultMaxDeleteFraction = 0.5
 	DefaultMinDeleteGuard    = 3
+	// LongestInterval bounds how much Spare extends the interval.
+	LongestInterval = 10 * time.Minute
 )
 
 // Options configure a Loop. The zero value plans as often as it is woken, never checks for drift, and keeps the rows of
@@ -28,6 +30,10 @@ type Options struct {
 	MinInterval time.Duration
 	// MaxInterval is the time between two plans from a read-back, woken or not. Zero never checks for drift.
 	MaxInterval time.Duration
+	// Spare spares a target that is slow. MaxInterval becomes Spare times as long as the last plan from a read-back took if that is more,
+	// but not more than LongestInterval; and after a plan that failed, the pause is at least as long as that took. Zero spares none. Changes
+	// are not delayed, except after a failure.
+	Spare int
 	// RetryMin and RetryMax bound the pause after an error: it starts at RetryMin and doubles up to RetryMax. Zero is the
 	// default.
 	RetryMin, RetryMax time.Duration

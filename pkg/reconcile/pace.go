@@ -31,8 +31,10 @@ type pace struct {
 	keeping  bool // every round reads back, because rows are kept
 	began    time.Time
 	ended    time.Time
-	readBack time.Time // when everything was last read back
-	failures int       // in a row
+	readBack time.Time     // when everything was last read back
+	took     time.Duration // by the plan for that
+	wasted   time.Duration // by a plan that failed, since the round began
+	failures int           // in a row
 	backoff  time.Duration
 
 	changed   bool          // someone else changed the target, and nothing has repaired that
@@ -53,7 +55,7 @@ func (p *pace) begin() {
 	if p.last == unreachable && p.triggered {
 		p.failures = 0 // a restored connection is a new start
 	}
-	p.woken, p.triggered, p.released, p.began = false, false, false, time.Now()
+	p.woken, p.triggered, p.released, p.began, p.wasted = false, false, false, time.Now(), 0
 }
 
 // end records how a round that ended now went.
@@ -62,6 +64,9 @@ func (p *pace) end(m outcome, now time.Time) {
 	switch m {
 	case failed, unreachable:
 		p.backoff = jitter(backoff(p.opts.RetryMin, p.opts.RetryMax, p.failures))
+		if p.opts.Spare > 0 {
+			p.backoff = max(p.backoff, min(p.wasted, LongestInterval))
+		}
 		p.failures++
 	case waiting, converged, again, lost:
 		p.failures = 0
@@ -120,7 +125,7 @@ func (p *pace) next(gap time.Duration, since time.Time) (time.Time, bool) {
 	if p.woken || p.triggered || p.released {
 		return earliest, true
 	}
-	drift := since.Add(p.opts.MaxInterval)
+	drift := since.Add(p.interval())
 	if drift.Before(earliest) {
 		drift = earliest
 	}
@@ -164,7 +169,16 @@ func (p *pace) repairing(now time.Time) {
 
 // checkDrift reports whether everything has to be read back although there was no error.
 func (p *pace) checkDrift(now time.Time) bool {
-	return p.opts.MaxInterval > 0 && now.Sub(p.readBack) >= p.opts.MaxInterval
+	return p.opts.MaxInterval > 0 && now.Sub(p.readBack) >= p.interval()
+}
+
+// interval is the time between two plans from a read-back: longer than MaxInterval if they take long, zero if there are none.
+func (p *pace) interval() time.Duration {
+	if p.opts.MaxInterval <= 0 {
+		return 0
+	}
+	spared := time.Duration(p.opts.Spare) * min(p.took, LongestInterval)
+	return max(p.opts.MaxInterval, min(spared, LongestInterval))
 }
 
 // backoff is the time to wait after the given number of earlier failures in a row: it doubles from least to most.

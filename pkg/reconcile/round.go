@@ -83,6 +83,7 @@ func (l *Loop) attempt(ctx context.Context, want *intent.Snapshot, readBack back
 	}
 	p, err := l.backend.Plan(ctx, want, since)
 	if err != nil {
+		l.pace.wasted = time.Since(began)
 		return l.fail(ctx, PhasePlan, err)
 	}
 	took := time.Since(began)
@@ -96,6 +97,8 @@ func (l *Loop) attempt(ctx context.Context, want *intent.Snapshot, readBack back
 	}
 	if p.Full || since == 0 {
 		l.pace.readBack = time.Now()
+		l.spare(took)
+		p.Interval = l.pace.interval()
 	}
 	if p.Full && since == 0 {
 		p.ReadBack = readBack
@@ -115,6 +118,21 @@ func (l *Loop) attempt(ctx context.Context, want *intent.Snapshot, readBack back
 	}
 	l.converge(p, want)
 	return converged
+}
+
+// spare adapts the interval to how long a read-back took, and says so when that begins and ends.
+func (l *Loop) spare(took time.Duration) {
+	before := l.pace.interval()
+	l.pace.took = took
+	now, least := l.pace.interval(), l.opts.MaxInterval
+	l.note(func(s *Status) { s.Interval = now })
+	log := l.opts.Log.WithFields(logrus.Fields{"took": took.Round(time.Millisecond).String(), "interval": now.Round(time.Millisecond).String()})
+	switch {
+	case now > 2*least && before <= 2*least:
+		log.Warn("reading the target back takes long: it is read back less often")
+	case now <= 2*least && before > 2*least:
+		log.Info("the target is read back as often as before")
+	}
 }
 
 // planned counts a plan and records what it read.

@@ -33,6 +33,9 @@ type Status struct {
 	Plans, FullPlans, Applies, Ops uint64
 	Failures, Drifts               uint64
 
+	// Interval is the time between two plans from a read-back, see Options.Spare; zero before the first and if there are no others.
+	Interval time.Duration
+
 	Owned int // rows owned in the target, by the last read-back and the writes since
 	// Kept are the objects that were missing from the source when the run began and whose rows are kept, sorted. They are
 	// never changed in place.

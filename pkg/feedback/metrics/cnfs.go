@@ -92,7 +92,7 @@ func (m *Metrics) Forget(target string) {
 	for _, c := range []*prometheus.CounterVec{m.ops, m.failures, m.drift, m.readBacks, m.cnfs.reports} {
 		c.DeletePartialMatch(of)
 	}
-	for _, g := range append(m.coverage.all(), m.owned, m.skips, m.applied, m.cnfs.tunnels, m.cnfs.complete) {
+	for _, g := range append(m.coverage.all(), m.owned, m.interval, m.skips, m.applied, m.cnfs.tunnels, m.cnfs.complete) {
 		g.DeletePartialMatch(of)
 	}
 	m.unwatched(target)

@@ -38,6 +38,7 @@ type Metrics struct {
 	up        *prometheus.GaugeVec
 	contested *prometheus.GaugeVec
 	owned     *prometheus.GaugeVec
+	interval  *prometheus.GaugeVec
 	skips     *prometheus.GaugeVec
 	applied   *prometheus.GaugeVec
 
@@ -117,6 +118,8 @@ func (m *Metrics) makeTargets() {
 	m.up = m.gaugeVec("netloom_target_up", "1 if the target is in sync with a snapshot as far as netloom knows, otherwise 0.")
 	m.contested = m.gaugeVec("netloom_target_contested",
 		"1 while someone else changes the target faster than netloom repairs it, and for 10 s after that; otherwise 0.")
+	m.interval = m.gaugeVec("netloom_readback_interval_seconds",
+		"Time between two plans from a read-back of everything. Longer than configured for a device that takes long to answer.")
 	m.owned = m.gaugeVec("netloom_owned_rows", "Rows or sections that netloom owns in the target.")
 	m.skips = m.gaugeVec("netloom_skips", "Intents that the target could not express in the last full plan; they are denied.")
 	m.applied = m.gaugeVec("netloom_target_revision", "Revision of the last snapshot that the target was in sync with.")

@@ -31,6 +31,7 @@ func (m *Metrics) Planned(target string, p *backends.Plan, took time.Duration) {
 	if p.Full {
 		m.readBacks.WithLabelValues(target, string(p.ReadBack)).Inc()
 		m.owned.WithLabelValues(target).Set(float64(p.Owned))
+		m.interval.WithLabelValues(target).Set(p.Interval.Seconds())
 		m.skips.WithLabelValues(target).Set(float64(len(p.Skips)))
 	}
 }

@@ -59,6 +59,9 @@ func identityOf(c *intent.CNF) identity {
 	return identity{c.Addr, c.Run, c.Account, c.Certificate, c.Scope, c.Origin}
 }
 
+// spareFactor leaves a device nine tenths of the time for others than read-backs.
+const spareFactor = 10
+
 func newFleet(opts Options, env Environment) *fleet {
 	loops := &env.Loops
 	if loops.RetryMin <= 0 {
@@ -68,7 +71,7 @@ func newFleet(opts Options, env Environment) *fleet {
 		loops.RetryMax = reconcile.DefaultRetryMax
 	}
 	loops.RetryMax = max(loops.RetryMin, min(loops.RetryMax, opts.Interval))
-	loops.MaxInterval, loops.Log = opts.Interval, env.Log
+	loops.MaxInterval, loops.Spare, loops.Log = opts.Interval, spareFactor, env.Log
 	return &fleet{
 		opts: opts, env: env, wake: make(chan struct{}, 1), known: map[intent.CNFID]*member{},
 		changed: func(intent.Scope, bool) {}, drifted: func(*intent.CNF, int) {},
@@ -318,6 +321,11 @@ func (c *Controller) Plan(ctx context.Context, of *intent.CNF) (plan *backends.P
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, target.Backend.Close()) }()
+	c.fleet.mu.Lock()
+	if m := c.fleet.known[of.ID]; m != nil && m.running {
+		m.loop.spare(target.Backend)
+	}
+	c.fleet.mu.Unlock()
 	return target.Backend.Plan(ctx, want, 0)
 }
 

@@ -34,6 +34,7 @@ type deviceLoop struct {
 
 	mu     sync.Mutex
 	loop   *reconcile.Loop        // nil while there is no target
+	in     backends.Backend       // that loop keeps in sync; nil while there is no target
 	client *openwrt.Client        // requests reports; nil while there is no target
 	fault  error                  // why there is no target
 	wrote  map[string]metav1.Time // see status.Loop; never changed, only replaced
@@ -120,9 +121,9 @@ func (d *deviceLoop) serve(ctx context.Context, device Device) error {
 		opts.MaxDeleteFraction, opts.Unreadable = 1, nil
 	}
 	loop := reconcile.New(target.Backend, d.fleet.latest, opts)
-	d.set(loop, client)
+	d.set(loop, target.Backend, client)
 	defer d.fleet.env.KeptChanged()
-	defer d.set(nil, nil)
+	defer d.set(nil, nil, nil)
 	defer d.quiet.Stop()
 
 	inner, cancel := context.WithCancel(ctx)
@@ -138,10 +139,10 @@ func (d *deviceLoop) serve(ctx context.Context, device Device) error {
 	return target.Backend.Close()
 }
 
-func (d *deviceLoop) set(loop *reconcile.Loop, client *openwrt.Client) {
+func (d *deviceLoop) set(loop *reconcile.Loop, in backends.Backend, client *openwrt.Client) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.loop, d.client = loop, client
+	d.loop, d.in, d.client = loop, in, client
 	if loop != nil {
 		d.fault = nil
 	}
@@ -152,6 +153,18 @@ func (d *deviceLoop) now() (*reconcile.Loop, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.loop, d.fault
+}
+
+// sparing is a backend that can leave alone what another one of the same device leaves alone.
+type sparing interface{ Spare(like backends.Backend) }
+
+// spare makes another backend of the device as careful with it as the loop's.
+func (d *deviceLoop) spare(other backends.Backend) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if s, ok := other.(sparing); ok && d.in != nil {
+		s.Spare(d.in)
+	}
 }
 
 // noteSync records that the device is in sync.
@@ -210,7 +223,7 @@ func (d *deviceLoop) state() state.Target {
 		since = s.LastConverged
 	}
 	out := target.Of(&s, d.began)
-	out.Stale = !s.Converged && time.Since(since) > staleRounds*d.fleet.opts.Interval
+	out.Stale = !s.Converged && time.Since(since) > staleRounds*max(d.fleet.opts.Interval, s.Interval)
 	out.Wrote = d.writtenAt()
 	return out
 }

@@ -14,6 +14,7 @@ const (
 type daemon struct {
 	respawn *time.Timer // nil while it runs
 	lost    bool        // during the current request
+	ended   int         // how often it has ended
 }
 
 // whole asks the daemon for a whole package. It returns false if there is no answer.
@@ -24,7 +25,7 @@ func (d *Device) whole(p *pkg) bool {
 	if p.size() <= d.opts.MessageLimit {
 		return true
 	}
-	d.daemon = daemon{respawn: time.AfterFunc(d.opts.Respawn, d.Respawn), lost: true}
+	d.daemon = daemon{respawn: time.AfterFunc(d.opts.Respawn, d.Respawn), lost: true, ended: d.daemon.ended + 1}
 	clear(d.sessions) // they were the daemon's
 	return false
 }
@@ -42,6 +43,13 @@ func (d *Device) respawn() {
 		d.daemon.respawn.Stop()
 		d.daemon.respawn = nil
 	}
+}
+
+// Crashes is how often the configuration daemon has ended.
+func (d *Device) Crashes() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.daemon.ended
 }
 
 // PackageSize is the size in bytes of a package as a message of the configuration daemon.

@@ -1,0 +1,123 @@
+package openwrt
+
+import (
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/pkg/openwrt"
+)
+
+// A list that does not arrive, from a device that answers other requests, is one of a package that is too large for it: each attempt ends a
+// daemon of the device, without which nothing works for some seconds. So such a package is left alone for a while, whatever the interval of
+// read-backs, and for good if nothing of this owner is there.
+
+const (
+	// firstRest is how long a package is left alone after the first attempt. Each further attempt doubles it, up to longestRest.
+	firstRest   = time.Minute
+	longestRest = 32 * time.Minute
+)
+
+const restReason = "not read for now: the device did not return the list in time, as it does when a package is too large for it"
+
+// rests are the packages of a device that are left alone, by module. Several backends of one device may share them.
+type rests struct {
+	mu  sync.Mutex
+	run string // of the pod: after a restart, the device has no packages
+	of  map[string]*rest
+}
+
+// rest is how long a package is left alone, and whether that is over.
+type rest struct {
+	lasts time.Duration
+	over  bool
+}
+
+func newRests() *rests { return &rests{of: map[string]*rest{}} }
+
+// begin forgets what was known of another run of the pod.
+func (r *rests) begin(run string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.run != run {
+		r.run = run
+		clear(r.of)
+	}
+}
+
+// has reports whether a module is left alone now. Without needed, it is left alone until something is needed there.
+func (r *rests) has(module string, needed bool) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	one := r.of[module]
+	return one != nil && (!needed || !one.over)
+}
+
+// leaveAlone begins a rest of a module and returns how long it is.
+func (r *rests) leaveAlone(module string) time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	lasts := firstRest
+	if before := r.of[module]; before != nil {
+		lasts = min(2*before.lasts, longestRest)
+	}
+	one := &rest{lasts: lasts}
+	r.of[module] = one
+	time.AfterFunc(lasts, func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		one.over = true
+	})
+	return lasts
+}
+
+// settle forgets the rests of modules that could be read.
+func (r *rests) settle(resting map[string]string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	maps.DeleteFunc(r.of, func(module string, _ *rest) bool { return resting[module] == "" })
+}
+
+// leaveAlone begins a rest of a module.
+func (b *Backend) leaveAlone(h *inventory, kind openwrt.Kind) {
+	module := key{kind: kind}.module()
+	lasts := b.rests.leaveAlone(module)
+	h.resting[module], h.kinds[kind] = restReason, restReason
+	b.opts.Log.WithFields(logrus.Fields{"cnf": string(b.opts.CNF), "package": module, "pause": lasts.String()}).
+		Warn("the device cannot return a package, and reading it may end a daemon of the device: it is left alone")
+}
+
+// needs reports whether a module has to be read: something is wanted there, or was when it was last read.
+func (b *Backend) needs(module string, want *desired, policies bool) bool {
+	if module == moduleOf(openwrt.Proposals) || policies && module == moduleOf(openwrt.Zones) {
+		return true // it has the records, or the zones
+	}
+	for kind := range b.known {
+		if moduleOf(kind) == module {
+			return true
+		}
+	}
+	in := func(k key) bool { return k.module() == module }
+	return anyKey(want.objects, in) || anyKey(want.keep, in) || anyKey(want.gone, in) || anyKey(want.present, in)
+}
+
+func moduleOf(kind openwrt.Kind) string { return key{kind: kind}.module() }
+
+func anyKey[V any](m map[key]V, is func(key) bool) bool {
+	for k := range m {
+		if is(k) {
+			return true
+		}
+	}
+	return false
+}
+
+// Spare makes b leave alone what another backend of the same device leaves alone.
+func (b *Backend) Spare(like backends.Backend) {
+	if other, ok := like.(*Backend); ok {
+		b.rests = other.rests
+	}
+}
