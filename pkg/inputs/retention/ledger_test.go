@@ -157,6 +157,33 @@ func TestALossBeyondTheShareIsKept(t *testing.T) {
 	}
 }
 
+// TestShortLivedPolicies has policies with names of their own come and go in a directory. Within an hour more go than there ever were at once.
+// That is a loss to stop, unless the guard is switched off.
+func TestShortLivedPolicies(t *testing.T) {
+	for _, tc := range []struct {
+		name     string
+		fraction float64
+		wantKept bool
+	}{
+		{"by default they count", retention.DefaultFraction, true},
+		{"almost all may go", 0.99, true},
+		{"a share of one switches the guard off", 1, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			s := newStage(t, retention.Options{Fraction: tc.fraction})
+			s.put(policies(0, 3)...)
+			for i := 3; i < 30; i++ {
+				s.put(policies(i, i+1)...)
+				s.lose(policies(i, i+1)...)
+				s.pass(time.Minute)
+			}
+			require.Equal(t, tc.wantKept, len(s.kept()) > 0)
+			s.lose(policies(0, 3)...)
+			require.Equal(t, tc.wantKept, len(s.kept()) > 0, "not even the last ones")
+		})
+	}
+}
+
 func TestNothingIsOpenWhileALossComesInPieces(t *testing.T) {
 	s := newStage(t, retention.Options{})
 	all := policies(0, 10)

@@ -45,9 +45,12 @@ func (t *tally) due() (time.Time, bool) {
 }
 
 // suspicious reports whether too many objects are missing to have been deleted. If others may replace those that go, it uses the
-// decrease in number.
+// decrease in number. Short-lived objects may add up to more than there ever were at once, so a share of 1 is not computed.
 func (t *tally) suspicious(now time.Time, opts Options, kind string) bool {
-	most := t.most(now, opts.Window)
+	most := t.most(now, opts.Window) // also forgets what is too old
+	if opts.Fraction >= 1 {
+		return false
+	}
 	lost := t.missing + t.kept + len(t.lost)
 	if comesAndGoes(kind) {
 		lost = min(lost, most-t.present+t.missing)
