@@ -1,12 +1,16 @@
 package tungsten
 
 import (
+	"fmt"
+	"slices"
+
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
+	"github.com/netloom/netloom/pkg/tungsten"
 )
 
-// cover finds out which of the endpoints that policies govern have no interface, and publishes it.
+// cover finds out which of the endpoints that policies govern have no interface, or one on which they may have no effect, and publishes it.
 func (b *Backend) cover(want *intent.Snapshot, m *model) {
 	selected := map[object.Key]bool{}
 	m.selected = selected
@@ -21,8 +25,8 @@ func (b *Backend) cover(want *intent.Snapshot, m *model) {
 				continue
 			}
 			selected[e.Key] = true
-			if len(m.ports.byKey[e.Key]) == 0 {
-				missing = append(missing, gapOf(e.Key))
+			if gap, lacks := m.gapOf(b.names, e.Key, m.tags[e.Key]); lacks {
+				missing = append(missing, gap)
 			}
 		}
 	}
@@ -49,8 +53,8 @@ func (b *Backend) recover(want *intent.Snapshot, m *model, changes []intent.Chan
 		if delete(m.selected, k); has && m.rendering.governs(want, k) {
 			m.selected[k] = true
 		}
-		if m.selected[k] && len(m.ports.byKey[k]) == 0 {
-			missing = append(missing, gapOf(k))
+		if gap, lacks := m.gapOf(b.names, k, touched[k]); lacks && m.selected[k] {
+			missing = append(missing, gap)
 		} else {
 			found = append(found, k)
 		}
@@ -69,6 +73,20 @@ func (r *rendering) governs(want *intent.Snapshot, k object.Key) bool {
 	return false
 }
 
-func gapOf(k object.Key) backends.Gap {
-	return backends.Gap{Endpoint: k, Lacks: "interface of kube-manager"}
+// gapOf returns what an endpoint that is to have some tags lacks; false if it lacks nothing.
+func (m *model) gapOf(names namer, k object.Key, tags []string) (backends.Gap, bool) {
+	all := m.ports.byKey[k]
+	if len(all) == 0 {
+		return backends.Gap{Endpoint: k, Lacks: "interface of kube-manager"}, true
+	}
+	if _, egress := slices.BinarySearch(tags, names.uuid(tungsten.KindTag, names.coverTag(intent.Egress))); !egress {
+		return backends.Gap{}, false
+	}
+	for _, p := range all {
+		if p.rival != "" {
+			return backends.Gap{Endpoint: k, Lacks: fmt.Sprintf("certain effect of egress policies: interface %s also has somebody else's tag %s, "+
+				"and a vrouter keeps only one tag of the type %s", p.name, p.rival, typeFWaaS)}, true
+		}
+	}
+	return backends.Gap{}, false
 }

@@ -302,14 +302,25 @@ func (c *comparison) move(p *port, id string, gain bool) {
 	c.ops = append(c.ops, linkOf(ph, from, l, name, p.key.String(), gain))
 }
 
+// covering is the phase in which a policy set begins or ceases to apply to an interface.
+func covering(egress, gain bool) phase {
+	switch {
+	case egress && gain:
+		return addEgress
+	case egress:
+		return removeEgress
+	case gain:
+		return addCover
+	default:
+		return removeCover
+	}
+}
+
 func (c *comparison) phaseOf(p *port, name, id string, gain bool) phase {
 	switch {
-	case c.names.isCoverTag(name) && gain:
-		c.live.cover(c.names, name, true)
-		return addCover
 	case c.names.isCoverTag(name):
-		c.live.cover(c.names, name, false)
-		return removeCover
+		c.live.cover(c.names, name, gain)
+		return covering(name == c.names.coverTag(intent.Egress), gain)
 	case gain && !c.haveUsage.has(id):
 		return addUnused
 	case !gain && !c.wantUsage.has(id):

@@ -81,6 +81,7 @@ func (l *lost) keepRules(rules map[string]bool) {
 		}
 	}
 	for id := range needed {
+		l.keepCover(id)
 		if l.next.objects[id] == nil && l.have[id] != nil {
 			l.next.objects[id] = l.have[id]
 			l.keepTag(id)
@@ -105,6 +106,18 @@ func (l *lost) renumber(policy *tungsten.Object) {
 	if _, s := l.names.stageOf(policy); s.ordered() {
 		for i := range policy.FirewallRuleRefs {
 			policy.FirewallRuleRefs[i] = policy.FirewallRuleRefs[i].InSequence(place(i))
+		}
+	}
+}
+
+// keepCover keeps the policy sets that apply to the interfaces with a tag.
+func (l *lost) keepCover(id string) {
+	for _, d := range intent.Directions() {
+		cover := l.names.uuid(tungsten.KindTag, l.names.coverTag(d))
+		for _, p := range l.ports.byUUID {
+			if p.tags[id] && p.tags[cover] {
+				l.want(p.key, cover)
+			}
 		}
 	}
 }
@@ -138,6 +151,7 @@ func (l *lost) keepPorts() {
 			if _, stays := slices.BinarySearch(l.next.tags[p.key], isolated); !stays && l.loses(ref) {
 				l.want(p.key, isolated)
 				l.want(p.key, cover)
+				l.want(p.key, l.names.uuid(tungsten.KindTag, l.names.coverTag(intent.Ingress)))
 			}
 		}
 	}

@@ -25,8 +25,10 @@ const (
 	removeAllow  // closes
 	addDeny      // closes
 	removeDeny   // opens
-	addCover     // closes
+	addEgress    // closes: the policy set of egress applies to an interface
+	addCover     // closes; policy sets of others cease to apply
 	removeCover  // opens
+	removeEgress // opens
 	tightenOrder // closes
 	replaceOrder // opens after tightenOrder; by itself it replaces a list at once
 	joinMember   // of load balancers: a backend more
@@ -56,11 +58,11 @@ func (p phase) cleans() bool { return p >= removeUnused }
 
 // closes and opens report whether writes of a phase do so to connections.
 func (p phase) closes() bool {
-	return p == removeAllow || p == addDeny || p == addCover || p == tightenOrder
+	return p == removeAllow || p == addDeny || p == addEgress || p == addCover || p == tightenOrder
 }
 
 func (p phase) opens() bool {
-	return p == addAllow || p == removeDeny || p == removeCover || p == replaceOrder || p >= joinMember && p < removeUnused
+	return p == addAllow || p == removeDeny || p == removeCover || p == removeEgress || p == replaceOrder || p >= joinMember && p < removeUnused
 }
 
 // balancing is the order in which load balancers change: a VIP whose ports change has no backends for a moment.
@@ -76,7 +78,7 @@ func balancing() []phase {
 func openFirst() []phase {
 	return []phase{
 		createBase, createTag, createGroup, growVIPs, createRule, createPolicy, fillPolicy, createSet, addUnused,
-		addAllow, addDeny, addCover, replaceOrder, removeCover, removeDeny, removeAllow,
+		addAllow, addDeny, addEgress, addCover, replaceOrder, removeCover, removeEgress, removeDeny, removeAllow,
 		removeUnused, deleteSet, deletePolicy, deleteRule, shrinkVIPs, deleteGroup, deleteTag,
 	}
 }
@@ -88,11 +90,11 @@ func closeFirst() []phase {
 	return slices.Concat(
 		[]phase{
 			createBase, createTag, createGroup, growVIPs, createRule, createPolicy, fillPolicy, createSet, addUnused,
-			addDeny, addCover, tightenOrder, removeAllow,
+			addDeny, addEgress, addCover, tightenOrder, removeAllow,
 		},
 		balancing(),
 		[]phase{
-			addAllow, replaceOrder, removeDeny, removeCover,
+			addAllow, replaceOrder, removeDeny, removeCover, removeEgress,
 			removeUnused, deleteSet, deletePolicy, deleteRule, shrinkVIPs, deleteGroup, deleteTag,
 		},
 	)

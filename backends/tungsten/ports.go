@@ -24,6 +24,14 @@ type port struct {
 	name string
 	key  object.Key
 	tags map[string]bool // UUIDs of the owner's tags
+	// rival is somebody else's tag of the type of the tag for egress; "" if there is none, and the first of several. A vrouter keeps only one
+	// of them, so policies for egress may have no effect.
+	rival string
+}
+
+// equal reports whether two readings of an interface are the same.
+func (p *port) equal(o *port) bool {
+	return p.key == o.key && maps.Equal(p.tags, o.tags) && p.rival == o.rival
 }
 
 // ports are the interfaces of pods. A pod that was created again under its name may have two for a while.
@@ -84,8 +92,15 @@ func portOf(names namer, clusters map[string]string, o *tungsten.Object) *port {
 		key: object.Key{Cluster: cluster, Namespace: a.Get(kubeNamespace), Name: a.Get(kubeName)},
 	}
 	for _, ref := range o.TagRefs {
-		if len(ref.To) == 1 && names.ownsTag(ref.To[0]) || ref.Dangling() && names.ownsUUID(ref.UUID) {
+		name := ""
+		if n := len(ref.To); n > 0 {
+			name = ref.To[n-1]
+		}
+		switch {
+		case len(ref.To) == 1 && names.ownsTag(name) || ref.Dangling() && names.ownsUUID(ref.UUID):
 			p.tags[ref.UUID] = !ref.Dangling()
+		case typeOf(name) == typeFWaaS && (p.rival == "" || ref.Target() < p.rival):
+			p.rival = ref.Target()
 		}
 	}
 	return p

@@ -52,10 +52,12 @@ func newRendering(names namer, local locality, want *intent.Snapshot, full limit
 	}
 }
 
-// govern covers the members of a set: the policy set of the direction applies to them.
+// govern covers the members of a set: the policy set of the direction applies to them, and that of ingress in any case. It ends with a
+// rule that passes, so that no policy set of others which is tied to a tag of a later type decides on these interfaces.
 func (r *rendering) govern(d intent.Direction, set intent.SetID) {
 	r.governed[set] = true
 	r.use(use{tag: r.names.coverTag(d), set: set})
+	r.use(use{tag: r.names.coverTag(intent.Ingress), set: set})
 }
 
 // use records that the members of a set have a tag.

@@ -36,12 +36,12 @@ func (b *Backend) reread(ctx context.Context, m *model) ([]object.Key, error) {
 			continue
 		}
 		seen[o.UUID] = true
-		if old != nil && old.key == p.key && maps.Equal(old.tags, p.tags) {
+		if old != nil && old.equal(p) {
 			continue
 		}
 		if old != nil {
 			touched[old.key] = true
-			if old.key == p.key {
+			if old.key == p.key && !maps.Equal(old.tags, p.tags) {
 				b.retagged[p.uuid] = p.name
 			}
 		}
@@ -65,7 +65,7 @@ func (b *Backend) unknown(dirty events, m *model) []string {
 		old := m.ports.byUUID[id]
 		if o != nil {
 			switch p := portOf(b.names, b.clusters, o); {
-			case p == nil && old == nil, p != nil && old != nil && p.key == old.key && maps.Equal(p.tags, old.tags):
+			case p == nil && old == nil, p != nil && old != nil && p.equal(old):
 				continue
 			}
 		}

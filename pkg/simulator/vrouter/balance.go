@@ -28,7 +28,8 @@ type Choice struct {
 	// Apart is the verdict if the interfaces are on different hosts: both agents see the VIP and its port. Together is the verdict if
 	// they are on one host: its agent matches the lists of the destination against the translated address and port.
 	Apart, Together Verdict
-	// Sure is whether these are the same whichever tags the route of the VIP has: of a route with several members that is unverified.
+	// Sure is whether these are the same whichever tags the route of the VIP has, which is unverified of a route with several members, and
+	// whichever tags agents keep.
 	Sure bool
 }
 
@@ -86,23 +87,34 @@ func (n *Network) Balance(k Packet) ([]Choice, bool) {
 
 // choice judges a packet that is sent to a member of a VIP.
 func (n *Network) choice(k Packet, v *vip, src, member *port, to netip.Addr, target uint16) Choice {
-	c := Choice{Interface: member.uuid, Addr: to, Port: target, Sure: true}
+	c := Choice{Interface: member.uuid, Addr: to, Port: target}
 	translated := k
 	translated.Dst, translated.Port = Party{Interface: member.uuid, Addr: to}, target
-	var last []Verdict
-	for _, route := range append(v.members, nil) { // whose tags the route of the VIP has; nil: none
-		var sending, apart, together Verdict
-		sending.Allowed, apart.Allowed, together.Allowed = true, true, true
-		sending.judge(src, &k, tagsOf(src), tagsOf(route))
-		apart.judge(member, &k, tagsOf(src), tagsOf(route))
-		together.judge(member, &translated, tagsOf(src), tagsOf(member))
-		c.Apart, c.Together = sending.and(apart), sending.and(together)
-		if last != nil && (last[0].Allowed != c.Apart.Allowed || last[1].Allowed != c.Together.Allowed) {
-			c.Sure = false
+	first := true
+	for _, from := range src.variants() {
+		for _, at := range member.variants() {
+			for _, route := range v.routes() {
+				var sending, apart, together Verdict
+				sending.Allowed, apart.Allowed, together.Allowed = true, true, true
+				sending.judge(from, &k, tagsOf(from), tagsOf(route))
+				apart.judge(at, &k, tagsOf(from), tagsOf(route))
+				together.judge(at, &translated, tagsOf(from), tagsOf(at))
+				c.Apart, c.Together = c.Apart.or(sending.and(apart), first), c.Together.or(sending.and(together), first)
+				first = false
+			}
 		}
-		last = []Verdict{c.Apart, c.Together}
 	}
+	c.Sure = !c.Apart.Unsure && !c.Together.Unsure
 	return c
+}
+
+// routes lists whose tags the route of a VIP may have; nil: none.
+func (v *vip) routes() []*port {
+	var out []*port
+	for _, p := range v.members {
+		out = append(out, p.variants()...)
+	}
+	return append(out, nil)
 }
 
 // judge evaluates the lists of an interface.

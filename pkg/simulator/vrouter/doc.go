@@ -11,7 +11,8 @@
 //
 // Each list is evaluated with both ends of the packet. The tags of an end are those of the interface that has its address in the
 // virtual network of the other end, or in any network if only one interface has it; addresses outside have none. An interface
-// inherits the tags of its virtual machine, virtual network and project: of one type the nearest wins.
+// inherits the tags of its virtual machine, virtual network and project: of one type the nearest wins. Of several tags of one type, an
+// agent keeps a single one, except for labels, and which one is not defined: a verdict tells whether it depends on that.
 //
 // The agent's peculiarities are modelled as well: an address group skips labels of ID 0, an unknown address group matches any
 // address, SCTP packets have the port 0, a rule without an action never matches.

@@ -1,6 +1,7 @@
 package vrouter
 
 import (
+	"maps"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -27,6 +28,16 @@ type port struct {
 	// lists are the rules in the order of evaluation: those of application policy sets, then those of the type neutron_fwaas.
 	lists    [2][]*rule
 	disabled bool // no policy applies to it
+	// others are the same interface for an agent that keeps other tags of it, see kept. They have neither networks nor addresses.
+	others []*port
+}
+
+// variants are what an agent may know of an interface; nil alone for one that is not known.
+func (p *port) variants() []*port {
+	if p == nil {
+		return []*port{nil}
+	}
+	return append([]*port{p}, p.others...)
 }
 
 // group is an address group.
@@ -152,11 +163,60 @@ func (c *config) inherited(o *tungsten.Object) []int64 {
 	return slices.Compact(out)
 }
 
-func (c *config) port(o *tungsten.Object) *port {
-	p := &port{uuid: o.UUID, tags: c.inherited(o), disabled: o.DisablePolicy}
-	for _, ref := range o.VirtualNetworkRefs {
-		p.networks = append(p.networks, ref.UUID)
+// maxKept limits what kept returns.
+const maxKept = 64
+
+// kept lists which of an interface's tags an agent may keep, each sorted: all labels, and of every other type one. Which one depends on
+// the order in which it learns of them.
+func kept(tags []int64) [][]int64 {
+	single := true
+	for i := 1; i < len(tags); i++ {
+		single = single && (typeOf(tags[i]) == typeLabel || typeOf(tags[i]) != typeOf(tags[i-1]))
 	}
+	if single {
+		return [][]int64{tags}
+	}
+	byType := map[int64][]int64{}
+	for _, id := range tags {
+		byType[typeOf(id)] = append(byType[typeOf(id)], id)
+	}
+	out := [][]int64{byType[typeLabel]}
+	for _, t := range slices.Sorted(maps.Keys(byType)) {
+		if t == typeLabel {
+			continue
+		}
+		var next [][]int64
+		for _, id := range byType[t] {
+			for _, others := range out {
+				if len(next) < maxKept {
+					next = append(next, append(slices.Clone(others), id))
+				}
+			}
+		}
+		out = next
+	}
+	return out
+}
+
+func (c *config) port(o *tungsten.Object) *port {
+	var out *port
+	for _, tags := range kept(c.inherited(o)) {
+		p := &port{uuid: o.UUID, tags: tags, disabled: o.DisablePolicy}
+		c.findLists(p)
+		if out == nil {
+			out = p
+		} else {
+			out.others = append(out.others, p)
+		}
+	}
+	for _, ref := range o.VirtualNetworkRefs {
+		out.networks = append(out.networks, ref.UUID)
+	}
+	return out
+}
+
+// findLists finds the rules that apply to an interface with its tags.
+func (c *config) findLists(p *port) {
 	var sets [2][]*tungsten.Object
 	for _, set := range c.sets {
 		if set.AllApplications {
@@ -177,7 +237,6 @@ func (c *config) port(o *tungsten.Object) *port {
 	for i := range sets {
 		p.lists[i] = c.list(sets[i])
 	}
-	return p
 }
 
 // list returns the rules of sets in the order of evaluation. Interfaces with the same sets share a list.

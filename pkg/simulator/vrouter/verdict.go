@@ -21,8 +21,10 @@ type Party struct {
 
 // Verdict is what the agents decide on a packet. The zero value denies.
 type Verdict struct {
-	Allowed bool
+	Allowed bool     // it may pass
 	By      []string // the names of the rules that decided, in the order of lists; "" for the end of one
+	// Unsure means that it may also not pass: that depends on which of several tags of one type an agent keeps.
+	Unsure bool
 }
 
 // Verdict decides on a packet that is not translated. For one to a VIP see Balance.
@@ -31,10 +33,30 @@ func (n *Network) Verdict(k Packet) Verdict {
 		return Verdict{} // a port that is not translated: nothing has the address
 	}
 	src, dst := n.ends(k)
-	v := Verdict{Allowed: true}
-	for _, p := range []*port{src, dst} {
-		v.judge(p, &k, tagsOf(src), tagsOf(dst))
+	var out Verdict
+	for i, from := range src.variants() {
+		for j, to := range dst.variants() {
+			v := Verdict{Allowed: true}
+			for _, p := range []*port{from, to} {
+				v.judge(p, &k, tagsOf(from), tagsOf(to))
+			}
+			out = out.or(v, i+j == 0)
+		}
 	}
+	return out
+}
+
+// or adds what agents that keep other tags decide. The first one replaces v.
+func (v Verdict) or(o Verdict, first bool) Verdict {
+	switch {
+	case first:
+		return o
+	case v.Allowed == o.Allowed:
+		return v
+	case o.Allowed:
+		v = o
+	}
+	v.Unsure = true
 	return v
 }
 
