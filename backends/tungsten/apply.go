@@ -30,6 +30,12 @@ func (b *Backend) Apply(ctx context.Context, p *backends.Plan) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("apply: %w", err)
 	}
+	if !b.asked {
+		if err := b.enforces(ctx); err != nil {
+			return fmt.Errorf("apply: %w", err)
+		}
+	}
+	b.asked = false
 	reached := b.model
 	b.model, b.doubt = nil, false // until everything is written
 	w := newWriting(b, p, of)

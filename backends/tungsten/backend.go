@@ -51,6 +51,7 @@ type Backend struct {
 	refused map[string]string     // requests that it refused in the last plan, and why; see refusal.go
 	lost    atomic.Pointer[error] // why there is no change stream; nil if there is one, or if none was opened yet
 	deaf    atomic.Bool           // the change stream ended, and nothing has been asked since
+	asked   bool                  // the controller was asked for this plan whether it enforces what is written
 	// own are events of the owner's objects. What follows is as of the last Confirm: objects and tags of interfaces that others changed,
 	// by UUID, and the endpoints of interfaces that changed and have not been planned yet.
 	own      *ownEvents

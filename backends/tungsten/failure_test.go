@@ -148,6 +148,52 @@ func TestDrafts(t *testing.T) {
 	require.Empty(t, target.DumpOwner(t, "a"))
 }
 
+// TestDraftsWhileRunning has somebody switch the draft mode on between two plans, and before a repair: nothing is written, neither tags of
+// interfaces nor drafts, until it is off.
+func TestDraftsWhileRunning(t *testing.T) {
+	target := tungstentest.NewTarget(t)
+	before, after := edits()
+	r, was := newRig(t, target, "a"), before.Snapshot()
+	r.sync(t, before, was)
+	all, err := target.Client.List(t.Context(), api.KindGlobalSystemConfig, api.Query{})
+	require.NoError(t, err)
+	drafts := func(on string) {
+		require.NoError(t, target.Client.Update(t.Context(), api.KindGlobalSystemConfig, all[0].UUID,
+			api.Fields{"enable_security_policy_draft": []byte(on)}))
+	}
+	everything := func() (out []string) {
+		for _, kind := range []string{"virtual-machine-interface", "tag", "firewall-rule", "firewall-policy", "application-policy-set", "address-group"} {
+			for _, raw := range target.Server.Objects(kind) {
+				out = append(out, string(raw))
+			}
+		}
+		return out
+	}
+	drafts("true")
+	whole := everything()
+	will := backendtest.Advance(was, after)
+	for range 3 { // the first one plans from changes, the others from what is read back
+		_, err = r.try(t, will)
+		require.ErrorIs(t, err, tungsten.ErrDraft)
+		require.Equal(t, whole, everything())
+	}
+	drafts("false")
+	r.sync(t, after, will)
+	r.judge(t, after, will)
+
+	harm, _ := target.Damage(t, "a", 0)
+	require.NotEmpty(t, harm.Names)
+	drafts("true")
+	whole = everything()
+	require.NoError(t, r.backend.Confirm(t.Context()))
+	require.True(t, r.backend.ChangedByOthers())
+	p, err := r.backend.Repair(t.Context())
+	require.NoError(t, err)
+	require.NotEmpty(t, p.Ops)
+	require.ErrorIs(t, r.backend.Apply(t.Context(), p), tungsten.ErrDraft)
+	require.Equal(t, whole, everything())
+}
+
 // TestWrongServer plans against something that is no controller, or that cannot be reached.
 func TestWrongServer(t *testing.T) {
 	s, _ := edits()

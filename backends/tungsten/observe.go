@@ -56,6 +56,7 @@ func (b *Backend) observe(ctx context.Context) (*observed, error) {
 
 // enforces fails if the controller does not answer, or would not enforce what is written.
 func (b *Backend) enforces(ctx context.Context) error {
+	b.asked = false
 	config, err := b.api.List(ctx, tungsten.KindGlobalSystemConfig, tungsten.Query{Fields: []string{"enable_security_policy_draft"}})
 	if err != nil {
 		return unreachable(err)
@@ -65,6 +66,7 @@ func (b *Backend) enforces(ctx context.Context) error {
 			return ErrDraft
 		}
 	}
+	b.asked = true
 	return nil
 }
 

@@ -15,7 +15,7 @@ func (b *Backend) Plan(ctx context.Context, want *intent.Snapshot, since intent.
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("plan: %w", err)
 	}
-	b.pending = nil
+	b.pending, b.asked = nil, false
 	lowered := b.lowering.Next(want)
 	plan := &backends.Plan{Revision: want.Revision(), Full: since == 0}
 	var err error

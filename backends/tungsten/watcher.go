@@ -120,7 +120,7 @@ func (b *Backend) Repair(ctx context.Context) (*backends.Plan, error) {
 	if m == nil {
 		return &backends.Plan{Resync: true}, ctx.Err()
 	}
-	b.pending = nil
+	b.pending, b.asked = nil, false
 	plan := &backends.Plan{Revision: m.snapshot.Revision(), Owned: len(m.objects) + len(m.balancers)}
 	have, balancers := maps.Clone(m.objects), maps.Clone(m.balancers)
 	if balancers == nil {
