@@ -99,4 +99,5 @@ func Run(t *testing.T, fresh Factory) {
 	t.Run("only the last to claim writes", c.claims)
 	t.Run("an endpoint that appears later joins", c.later)
 	t.Run("an empty snapshot removes everything", c.emptied)
+	t.Run("a removal leaves nothing", c.removed)
 }

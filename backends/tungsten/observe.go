@@ -13,7 +13,8 @@ type observed struct {
 	balancers map[string]*tungsten.Object
 	ports     *ports
 	addresses *addresses
-	missing   string // why there are no load balancers
+	missing   string  // why there are no load balancers
+	strays    []*port // interfaces with tags of the owner that are of no pod of the cluster
 }
 
 // observe reads what the owner has, and the interfaces of pods. A fault makes it fail as a whole: what is missing from an
@@ -97,6 +98,8 @@ func (b *Backend) take(into *observed, o *tungsten.Object) {
 	case tungsten.KindInterface:
 		if p := portOf(b.names, b.clusters, o); p != nil {
 			into.ports.put(p)
+		} else if p := tagged(b.names, o); len(p.tags) > 0 {
+			into.strays = append(into.strays, p)
 		}
 	case tungsten.KindInstanceIP:
 		if a := addressOf(o); a != nil {

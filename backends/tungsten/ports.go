@@ -87,10 +87,14 @@ func portOf(names namer, clusters map[string]string, o *tungsten.Object) *port {
 	if index := a.Get(kubeIndex); index != "" && index != "0" && !strings.HasPrefix(index, "0/") {
 		return nil
 	}
-	p := &port{
-		uuid: o.UUID, name: o.Name(), tags: map[string]bool{},
-		key: object.Key{Cluster: cluster, Namespace: a.Get(kubeNamespace), Name: a.Get(kubeName)},
-	}
+	p := tagged(names, o)
+	p.key = object.Key{Cluster: cluster, Namespace: a.Get(kubeNamespace), Name: a.Get(kubeName)}
+	return p
+}
+
+// tagged reads the tags of an interface, whatever it is of.
+func tagged(names namer, o *tungsten.Object) *port {
+	p := &port{uuid: o.UUID, name: o.Name(), tags: map[string]bool{}}
 	for _, ref := range o.TagRefs {
 		name := ""
 		if n := len(ref.To); n > 0 {

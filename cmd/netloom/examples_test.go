@@ -129,6 +129,7 @@ func (s *shell) surround(t *testing.T) {
 		"device-sim --listen 127.0.0.1:8080", "device-sim --listen " + free[0], "http://127.0.0.1:8080/cgi", "http://" + free[0] + "/cgi",
 		"tungsten-sim --listen 127.0.0.1:8082", "tungsten-sim --listen " + free[1], "curl http://127.0.0.1:8082", "curl http://" + free[1],
 		"run --tungsten http://10.0.0.1:8082,http://10.0.0.2:8082", "run --kubeconfig ~/.kube/config --tungsten " + url,
+		"remove --tungsten http://10.0.0.1:8082", "remove --tungsten " + url,
 		"run --sdewan", "run --kubeconfig ~/.kube/config --sdewan",
 		"netloom webhook --tls-secret", "netloom webhook --shutdown-delay 0s --kubeconfig ~/.kube/config --tls-secret",
 		"netloom webhook --kubeconfig", "netloom webhook --shutdown-delay 0s --kubeconfig",

@@ -34,7 +34,7 @@ same with the tags and rules of Tungsten Fabric, and with CNFs. It only changes 
 	if isPlugin() {
 		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl netloom"}
 	}
-	addGroup(root, "Keep targets in sync:", runsUntilInterrupted(newRun()), newApply(), newPlan(), newDrift(), newApprove(),
+	addGroup(root, "Keep targets in sync:", runsUntilInterrupted(newRun()), newApply(), newPlan(), newDrift(), newApprove(), newRemove(),
 		runsUntilInterrupted(newWebhook()))
 	addGroup(root, "Serve clusters:", runsUntilInterrupted(newGateway()))
 	addGroup(root, "Ask what policies mean:", newProbe(), newExplain(), newImpact(), newSuggest(), newTranslate(), newTest())

@@ -138,11 +138,15 @@ func withTarget(ctx context.Context, settings builtin.Settings, f func(context.C
 		}
 		return errors.Join(errors.New("several targets are configured: expected one"), err)
 	}
-	t := targets[0]
+	return running(ctx, targets[0], f)
+}
+
+// running runs f with a target that is closed afterwards.
+func running(ctx context.Context, t *builtin.Target, f func(context.Context, *builtin.Target) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan error, 1)
 	go func() { done <- t.Run(ctx) }()
-	err = f(ctx, t)
+	err := f(ctx, t)
 	cancel()
 	return errors.Join(err, <-done, t.Backend.Close())
 }
