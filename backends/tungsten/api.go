@@ -17,6 +17,8 @@ type API interface {
 	Delete(ctx context.Context, kind tungsten.Kind, uuid string) error
 	AddRef(ctx context.Context, l tungsten.Link) error
 	RemoveRef(ctx context.Context, l tungsten.Link) error
+	// Together makes calls at once, each of which sends one request, and returns when all have returned.
+	Together(calls ...func())
 }
 
 // ErrDraft is the error of a plan for a controller that stores changes of policies as drafts: nothing would be enforced.

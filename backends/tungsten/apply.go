@@ -16,7 +16,7 @@ var (
 	errNoBase  = errors.New("the controller has no tag IDs left, and it enforces nothing without this tag")
 )
 
-// Apply implements backends.Backend: one request for each op. When tag IDs run out, it plans again what needs one, and goes on with that;
+// Apply implements backends.Backend: one request for each op, several at once within a phase, see rounds. When tag IDs run out, it plans again what needs one, and goes on with that;
 // then p has the ops and skips of the new plan. It goes on when a request is refused, see refusal.go.
 func (b *Backend) Apply(ctx context.Context, p *backends.Plan) error {
 	of := b.pending
@@ -39,53 +39,120 @@ func (b *Backend) Apply(ctx context.Context, p *backends.Plan) error {
 	reached := b.model
 	b.model, b.doubt = nil, false // until everything is written
 	w := newWriting(b, p, of)
-	for i := 0; i < len(p.Ops); i++ {
-		if err := ctx.Err(); err != nil {
-			if i == 0 {
-				b.model = reached
-			}
-			return w.fail(fmt.Errorf("apply: %w", err))
-		}
-		again, err := w.step(ctx, &p.Ops[i])
+	for i := 0; i < len(p.Ops); {
+		end := endOfPhase(p.Ops, i)
+		again, err := w.writePhase(ctx, p.Ops[i:end])
 		switch {
+		case err != nil && !w.sent:
+			b.model = reached
+			return w.fail(err)
 		case err != nil:
 			return w.fail(err)
 		case again:
-			i = -1
+			i = 0
+		default:
+			i = end
 		}
 	}
 	return w.finish()
 }
 
-// step writes one op. It returns true if the plan was replaced by another, which has to be applied from its beginning.
-func (w *writing) step(ctx context.Context, op *backends.Op) (again bool, err error) {
-	r, ok := op.Native.(write)
-	if !ok {
-		return false, fmt.Errorf("apply %s %s: %w", op.Kind, op.Name, errForeign)
+// writePhase writes the ops of one phase in rounds. It returns true if the plan was replaced by another, which has to be applied from its
+// beginning.
+func (w *writing) writePhase(ctx context.Context, ops []backends.Op) (again bool, err error) {
+	left, err := newRounds(ops)
+	if err != nil {
+		return false, err
 	}
-	if w.b.barred[r.vip] != "" || w.waits(op, &r) {
-		return false, nil
+	for {
+		round := w.choose(left)
+		if len(round) == 0 {
+			return false, nil
+		}
+		if err := ctx.Err(); err != nil {
+			return false, fmt.Errorf("apply: %w", err)
+		}
+		w.sent = true
+		calls := make([]func(), len(round))
+		for i := range round {
+			calls[i] = func() { round[i].err = w.b.send(ctx, round[i].write) }
+		}
+		w.b.api.Together(calls...)
+		if again, err := w.settle(ctx, round); again || err != nil {
+			return again, err
+		}
 	}
-	if r.delete != nil && w.gone[r.delete.UUID] {
-		return false, nil
+}
+
+// choose takes the requests of the next round: none if everything was tried. The tags that every owner has go one by one, because the last
+// IDs are for the first of them. The first deletion goes alone: if it finds nothing to delete, the others are read before they are deleted.
+func (w *writing) choose(left *rounds) []request {
+	var out []request
+	for len(out) < maxInFlight && (len(out) == 0 || out[0].phase != createBase) {
+		r, some := left.next()
+		if !some {
+			if left.finish(); len(out) == 0 && len(left.ready) > 0 {
+				continue // of what was chosen, nothing can be sent
+			}
+			break
+		}
+		if w.b.barred[r.vip] != "" || w.waits(r.op, &r.write) || r.delete != nil && w.gone[r.delete.UUID] {
+			continue
+		}
+		out = append(out, r)
+		if r.delete != nil && !w.deletes {
+			w.deletes = true
+			break
+		}
 	}
-	err = w.b.send(ctx, r)
-	if r.delete != nil && tungsten.IsNotFound(err) {
-		w.b.doubt = true
-		err = w.missed(ctx)
+	left.finish()
+	return out
+}
+
+// settle notes what came of a round: first what succeeded, because a new plan builds on it.
+func (w *writing) settle(ctx context.Context, round []request) (again bool, err error) {
+	for i := range round {
+		r := &round[i]
+		switch {
+		case r.err == nil:
+		case r.remove != nil && tungsten.IsNotFound(r.err): // a reference that is gone already need not be removed
+			w.b.recheck(r.remove)
+			r.err = nil
+		case r.delete != nil && tungsten.IsNotFound(r.err):
+			w.b.doubt = true
+			r.err = w.missed(ctx)
+		}
+		if r.err == nil {
+			w.done(&r.write)
+		}
 	}
-	if err == nil {
-		w.done(&r)
-		return false, nil
+	var faults []error
+	for i := range round {
+		r := &round[i]
+		if r.err == nil {
+			continue
+		}
+		again, err := w.failed(r)
+		if again {
+			return true, nil
+		}
+		if err != nil {
+			faults = append(faults, err)
+		}
 	}
-	err = fmt.Errorf("apply: %s %s %s: %w", op.Verb, op.Kind, op.Name, err)
+	return false, errors.Join(faults...)
+}
+
+// failed decides what follows from a request that failed: an error ends the plan.
+func (w *writing) failed(r *request) (again bool, _ error) {
+	err := fmt.Errorf("apply: %s %s %s: %w", r.op.Verb, r.op.Kind, r.op.Name, r.err)
 	switch {
 	case errors.Is(err, errNoTagID):
-		return w.exhausted(&r, err)
-	case w.b.bar(r, err):
+		return w.exhausted(&r.write, err)
+	case w.b.bar(r.write, err):
 		w.errs = append(w.errs, err)
 		return false, nil
-	case w.refuses(op, &r, err):
+	case w.refuses(r.op, &r.write, err):
 		return false, nil
 	default:
 		return false, err
@@ -143,7 +210,7 @@ func (b *Backend) recheck(l *tungsten.Link) {
 	b.Observe(tungsten.Event{Type: tungsten.EventDelete, Kind: l.From, Objects: []*tungsten.Object{{Kind: l.From, UUID: l.UUID}}})
 }
 
-// send sends one request. A reference that is gone already need not be removed.
+// send sends one request. It may be called by several goroutines.
 func (b *Backend) send(ctx context.Context, w write) error {
 	var err error
 	switch {
@@ -160,10 +227,6 @@ func (b *Backend) send(ctx context.Context, w write) error {
 		err = b.api.AddRef(ctx, *w.add)
 	case w.remove != nil:
 		err = b.api.RemoveRef(ctx, *w.remove)
-		if tungsten.IsNotFound(err) {
-			b.recheck(w.remove)
-			return nil
-		}
 	}
 	if tungsten.IsDraft(err) {
 		return fmt.Errorf("%w: %w", ErrDraft, err)

@@ -23,7 +23,7 @@
 // compares. Later ones read what the change stream shows (stream, interfaces, reread) and plan what changed (changeplan): members alone,
 // or everything rendered again. Rendering (render) turns policies into rules (rule, and viprule for VIPs) of a rendering, and load balancers
 // into objects (balancer). What is compared (diff, balancerdiff) becomes ops, whose effects on connections decide on their order (effects,
-// propose). Apply writes them and goes on when one is refused (apply, refusal). What others changed is found and repaired on its own
+// propose). Apply writes them, several at once (rounds), and goes on when one is refused (apply, refusal). What others changed is found and repaired on its own
 // (ownevents, watcher). No stage calls back into one before it; only an Apply for which tag IDs run out plans once more.
 //
 // # What this target cannot express
@@ -35,7 +35,8 @@
 //
 // # Which order of writes is safe
 //
-// There are no transactions: each op is a request and a group of its own. What is referred to is created before and deleted after
+// There are no transactions: each op is a request and a group of its own. Ops of a phase may be written in any order, and up to eight are
+// written at once. What is referred to is created before and deleted after
 // what refers to it. Rules of ordered stages are replaced by one request. In every other respect a write either opens or closes
 // connections, because each tag is used for one purpose. If a plan cannot open in one direction what it closes in the other, it opens
 // first and closes afterwards; else it closes first. Neither order opens what both states deny. See effects. Load balancers change

@@ -150,6 +150,26 @@ func (w *write) key() string {
 	}
 }
 
+// changes identifies what must not be changed by two requests at once: an object, or everything for a VIP.
+func (w *write) changes() string {
+	switch {
+	case w.vip.IsValid():
+		return w.vip.String()
+	case w.create != nil:
+		return w.create.UUID
+	case w.update != nil:
+		return w.update.uuid
+	case w.delete != nil:
+		return w.delete.UUID
+	case w.add != nil:
+		return w.add.UUID
+	case w.remove != nil:
+		return w.remove.UUID
+	default:
+		return ""
+	}
+}
+
 type update struct {
 	kind   tungsten.Kind
 	uuid   string

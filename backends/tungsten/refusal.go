@@ -27,6 +27,8 @@ type writing struct {
 	of   *pending // nil if the plan is only a part of what is pending
 	// patient means that something is known to be refused: one refusal more does not end the plan.
 	patient bool
+	sent    bool // something
+	deletes bool // something was deleted, or found to be gone
 	created []*tungsten.Object
 	refused map[string]string // by write.key, why
 	absent  map[string]bool   // UUIDs of objects that could not be created

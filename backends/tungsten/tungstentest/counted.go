@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 
 	backend "github.com/netloom/netloom/backends/tungsten"
 	"github.com/netloom/netloom/pkg/tungsten"
@@ -16,11 +17,17 @@ type counted struct {
 	target *Target
 	writes int
 	calls  map[string]int // by verb and kind
+	rounds [][]string     // what was sent by each Together
 	refuse func(what string) bool
+
+	backwards bool
 }
 
 // refused asks whether a request is refused. What has a verb, a kind and a UUID, and of a reference the UUID that it refers to.
 func (c *counted) refused(method, what string) error {
+	if last := len(c.rounds) - 1; last >= 0 {
+		c.rounds[last] = append(c.rounds[last], what)
+	}
 	if c.refuse == nil || !c.refuse(what) {
 		return nil
 	}
@@ -81,6 +88,27 @@ func (c *counted) RemoveRef(ctx context.Context, l tungsten.Link) error {
 	}
 	return c.done("remove", l.To, c.API.RemoveRef(ctx, l))
 }
+
+// Together implements backend.API. It makes the calls one after the other, so that tests are deterministic.
+func (c *counted) Together(calls ...func()) {
+	c.rounds = append(c.rounds, nil)
+	if c.backwards {
+		slices.Reverse(calls)
+	}
+	for _, call := range calls {
+		call()
+	}
+}
+
+// Rounds returns what backends have sent at once, each time since the last call. Requests are described as for Refuse.
+func (t *Target) Rounds() [][]string {
+	out := t.counted.rounds
+	t.counted.rounds = nil
+	return out
+}
+
+// Backwards has what backends send at once arrive in the opposite order.
+func (t *Target) Backwards() { t.counted.backwards = true }
 
 // Refuse has the controller refuse, for their content, the writes of backends that f returns true for; nil for none. They are described by
 // a verb, a kind and a UUID, and references by both UUIDs: "create tag UUID", "add firewall-policy UUID UUID".
