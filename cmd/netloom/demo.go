@@ -23,11 +23,14 @@ With --tungsten, start a simulated Tungsten Fabric controller instead, and print
 With --clusters 2, run two clusters, each with its own database, whose policies select each other's pods by label, and change a
 label in one of them.
 
+With --gateway, start netloom gateway in front of two simulated API servers, and print a kubeconfig for it.
+
 No root, cluster, OVN or controller is needed.`,
 		Example: `  netloom demo
   netloom demo -f ./policies
   netloom demo --tungsten --once
-  netloom demo --clusters 2`,
+  netloom demo --clusters 2
+  netloom demo --gateway`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			log := logrus.New()
@@ -45,12 +48,15 @@ No root, cluster, OVN or controller is needed.`,
 	cmd.Flags().BoolVar(&opts.Once, "once", false, "print the first state and exit; exit with 1 if a probe has an unexpected result")
 	cmd.Flags().IntVar(&opts.Clusters, "clusters", 1, "number of clusters: 1 or 2")
 	cmd.Flags().BoolVar(&opts.Tungsten, "tungsten", false, "write to a simulated Tungsten Fabric controller instead of a database")
+	cmd.Flags().BoolVar(&opts.Gateway, "gateway", false, "show the gateway in front of two simulated API servers")
 	cmd.Flags().StringVar(&opts.Listen, "listen", "", "address for health, metrics and debug endpoints (default: none)")
 	cmd.Flags().StringVar(&opts.UIListen, "ui-listen", "127.0.0.1:0", "address for the web page; empty disables it")
 	cmd.Flags().StringSliceVar(&opts.ACLLogs, "acl-log", nil, "log files of ovn-controller, whose connections the web page shows")
 	cmd.Flags().BoolVarP(&verbose, "verbose", "v", false, "enable the log of the daemon")
 	for _, other := range []string{"manifests", "filename", "tungsten", "listen", "acl-log"} {
 		cmd.MarkFlagsMutuallyExclusive("clusters", other)
+		cmd.MarkFlagsMutuallyExclusive("gateway", other)
 	}
+	cmd.MarkFlagsMutuallyExclusive("gateway", "clusters")
 	return cmd
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -45,8 +46,12 @@ cluster. Clients keep their own certificates and tokens, and have the same right
 UpstreamClusters are read from a directory of files, or from a host cluster with the CRD from deploy/crds. Changes apply
 without a restart.
 
+To try it, --from-kubeconfig serves the clusters of a kubeconfig to yourself: it prints a kubeconfig with the same contexts
+that go through the gateway. Only the holder of that kubeconfig is served, with the rights of the users in yours.
+
 Settings come from flags, NETLOOM_… environment variables and a file; docs/config.md lists them.`,
-		Example: `  netloom gateway --clusters ./clusters --tls-cert tls.crt --tls-key tls.key
+		Example: `  netloom gateway --from-kubeconfig ~/.kube/config --write-kubeconfig gateway.kubeconfig   # try it
+  netloom gateway --clusters ./clusters --tls-cert tls.crt --tls-key tls.key
   netloom gateway --clusters ./clusters --check                                  # report faults in the files, and exit
   netloom gateway --kubeconfig ~/.kube/config --tls-cert tls.crt --tls-key tls.key   # watch a host cluster`,
 		Args: cobra.NoArgs,
@@ -55,8 +60,10 @@ Settings come from flags, NETLOOM_… environment variables and a file; docs/con
 			switch {
 			case err != nil:
 				return err
+			case check && cfg.Gateway.FromKubeconfig != "":
+				return checkKubeconfig(cmd, cfg.Gateway.FromKubeconfig, connect)
 			case check && cfg.Gateway.Clusters == "":
-				return errors.New("--check needs --clusters")
+				return errors.New("--check needs --clusters or --from-kubeconfig")
 			case check:
 				return checkClusters(cmd, cfg.Gateway.Clusters, connect)
 			case connect:
@@ -65,7 +72,7 @@ Settings come from flags, NETLOOM_… environment variables and a file; docs/con
 			log := newLog(cmd, cfg)
 			limitMemory(log, memlimit.FromCgroup)
 			log.WithField("version", version.Current().Version).Info("netloom gateway is starting")
-			return serveGateway(cmd.Context(), cfg, log)
+			return serveGateway(cmd.Context(), cfg, log, cmd.OutOrStdout())
 		},
 	}
 	config.BindGateway(cmd.Flags())
@@ -74,8 +81,9 @@ Settings come from flags, NETLOOM_… environment variables and a file; docs/con
 			complete(cmd, s.FlagName(), s.Choices...)
 		}
 	}
-	cmd.Flags().BoolVar(&check, "check", false, "report faults in the files of --clusters, and exit")
+	cmd.Flags().BoolVar(&check, "check", false, "report faults in the files of --clusters or in --from-kubeconfig, and exit")
 	cmd.Flags().BoolVar(&connect, "connect", false, "with --check, try every API server: the connection, the credentials, their rights and the dates of certificates")
+	cmd.AddCommand(newGatewayImport())
 	return cmd
 }
 
@@ -100,7 +108,7 @@ func checkClusters(cmd *cobra.Command, dir string, connect bool) error {
 }
 
 // serveGateway serves until ctx ends.
-func serveGateway(ctx context.Context, cfg *config.Config, log *logrus.Logger) error {
+func serveGateway(ctx context.Context, cfg *config.Config, log *logrus.Logger, out io.Writer) error {
 	settings := &cfg.Gateway
 	metrics := prometheus.NewRegistry()
 	metrics.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
@@ -114,13 +122,19 @@ func serveGateway(ctx context.Context, cfg *config.Config, log *logrus.Logger) e
 	if settings.TLSCert != "" {
 		opts.Certificate = certs.NewFiles(settings.TLSCert, settings.TLSKey, log).Certificate
 	}
-	var err error
+	own, err := takeOver(settings, log)
+	if err != nil {
+		return err
+	}
+	if own != nil {
+		own.apply(&opts)
+	}
 	if opts.FrontProxy, err = frontProxy(settings); err != nil {
 		return err
 	}
 	// Requests in progress outlive ctx: Serve ends them.
 	g := gateway.New(context.WithoutCancel(ctx), opts)
-	run, state, err := clusterSource(cfg, g, log)
+	run, state, err := clusterSource(cfg, g, own, log)
 	if err != nil {
 		return err
 	}
@@ -128,6 +142,11 @@ func serveGateway(ctx context.Context, cfg *config.Config, log *logrus.Logger) e
 	on, err := new(net.ListenConfig).Listen(ctx, "tcp", settings.Listen)
 	if err != nil {
 		return fmt.Errorf("gateway-listen: %w", err)
+	}
+	if own != nil {
+		if err := own.announce(on.Addr(), settings.WriteKubeconfig, out); err != nil {
+			return errors.Join(err, on.Close())
+		}
 	}
 	log.WithField("address", on.Addr().String()).Info("serving clusters")
 	shutdown := gateway.Shutdown{Delay: settings.ShutdownDelay, Spread: settings.ShutdownSpread, Grace: settings.ShutdownGrace}
@@ -160,7 +179,12 @@ func serveGateway(ctx context.Context, cfg *config.Config, log *logrus.Logger) e
 }
 
 // clusterSource returns what reads UpstreamClusters.
-func clusterSource(cfg *config.Config, g *gateway.Gateway, log *logrus.Logger) (run func(context.Context) error, state func() registry.State, err error) {
+func clusterSource(
+	cfg *config.Config, g *gateway.Gateway, own *takenOver, log *logrus.Logger,
+) (run func(context.Context) error, state func() registry.State, err error) {
+	if own != nil {
+		return own.serve(g)
+	}
 	if dir := cfg.Gateway.Clusters; dir != "" {
 		directory := registry.NewDirectory(dir, g.Clusters(), nil, log)
 		return directory.Run, directory.State, nil

@@ -47,17 +47,22 @@ func TestGatewayChecksFiles(t *testing.T) {
 func TestGatewayRejectsFlags(t *testing.T) {
 	dir := t.TempDir()
 	for want, args := range map[string][]string{
-		"gateway-tls-cert (flag --tls-cert): needs gateway-tls-key":                                  {"--tls-cert", "x"},
-		"gateway-tls-key (flag --tls-key): needs gateway-tls-cert":                                   {"--tls-key", "x"},
-		"--connect needs --check":                                                                    {"--clusters", dir, "--connect"},
-		"--check needs --clusters":                                                                   {"--check"},
-		"gateway-front-proxy-ca: open /none":                                                         {"--clusters", dir, "--front-proxy-ca", "/none"},
+		"gateway-tls-cert (flag --tls-cert): needs gateway-tls-key":                                                                {"--tls-cert", "x"},
+		"gateway-tls-key (flag --tls-key): needs gateway-tls-cert":                                                                 {"--tls-key", "x"},
+		"--connect needs --check":                                                                                                  {"--clusters", dir, "--connect"},
+		"--check needs --clusters or --from-kubeconfig":                                                                            {"--check"},
+		"gateway-write-kubeconfig (flag --write-kubeconfig): needs gateway-from-kubeconfig":                                        {"--write-kubeconfig", "x"},
+		"gateway-front-proxy-ca (flag --front-proxy-ca): cannot be combined with gateway-from-kubeconfig (flag --from-kubeconfig)": {"--from-kubeconfig", "x", "--front-proxy-ca", "y"},
+		"gateway-shared-watches (flag --shared-watches): cannot be combined with gateway-from-kubeconfig (flag --from-kubeconfig)": {"--from-kubeconfig", "x", "--shared-watches"},
+		"gateway-clusters (flag --clusters): cannot be combined with gateway-from-kubeconfig (flag --from-kubeconfig)":             {"--from-kubeconfig", "x", "--clusters", dir},
+		"gateway-from-kubeconfig: ":          {"--from-kubeconfig", "/none"},
+		"gateway-front-proxy-ca: open /none": {"--clusters", dir, "--front-proxy-ca", "/none"},
 		"gateway-front-proxy-names (flag --front-proxy-names): needs gateway-front-proxy-ca":         {"--clusters", dir, "--front-proxy-names", "x"},
 		"gateway-listen (flag --listen): \"nonsense\": expected [HOST]:PORT":                         {"--clusters", dir, "--listen", "nonsense"},
 		"listen (flag --metrics-listen): \"nonsense\": expected [HOST]:PORT, or nothing":             {"--clusters", dir, "--metrics-listen", "nonsense"},
 		"kubeconfig (flag --kubeconfig): cannot be combined with gateway-clusters (flag --clusters)": {"--clusters", dir, "--kubeconfig", "x", "--listen", "192.0.2.1:1"},
 		"kube-context (flag --context): needs kubeconfig":                                            {"--context", "x"},
-		"gateway-listen: listen tcp":                                                                 {"--clusters", dir, "--listen", "192.0.2.1:1"},
+		"gateway-listen: listen tcp": {"--clusters", dir, "--listen", "192.0.2.1:1"},
 	} {
 		got := netloom(t, append([]string{"gateway"}, args...)...)
 		require.Equal(t, exitFailed, got.code, want)
@@ -98,8 +103,19 @@ func TestGatewayReadsTheFileOfOtherCommands(t *testing.T) {
 	}, cfg.Gateway)
 	require.Empty(t, cfg.Listen)
 
+	own := filepath.Join(dir, "kubeconfig")
+	write("gateway-from-kubeconfig: " + own + "\n")
+	err := load(map[string]string{"NETLOOM_GATEWAY_CLUSTERS": ""})
+	require.ErrorContains(t, err, "gateway-clusters (environment NETLOOM_GATEWAY_CLUSTERS): cannot be combined with gateway-from-kubeconfig (file "+file+")")
+	require.NoError(t, os.WriteFile(file, []byte("gateway-from-kubeconfig: "+own+"\n"), 0o600))
+	require.NoError(t, load(nil))
+	require.Equal(t, config.Gateway{FromKubeconfig: own, Listen: "127.0.0.1:6443", AccessLog: true, ShutdownGrace: 5 * time.Second}, cfg.Gateway, "only this machine, and it stops at once")
+	require.Empty(t, cfg.Listen)
+	require.NoError(t, load(map[string]string{"NETLOOM_GATEWAY_LISTEN": ":1", "NETLOOM_LISTEN": ":2"}, "--shutdown-delay=1s"))
+	require.Equal(t, [3]any{":1", ":2", time.Second}, [3]any{cfg.Gateway.Listen, cfg.Listen, cfg.Gateway.ShutdownDelay})
+
 	write("gateway-shared-watch: true\ngateway-strict-names: perhaps\n")
-	err := load(map[string]string{"NETLOOM_GATEWAY_LISTEN": "6443"})
+	err = load(map[string]string{"NETLOOM_GATEWAY_LISTEN": "6443"})
 	require.ErrorContains(t, err, `gateway-shared-watch (file `+file+`): unknown setting`)
 	require.ErrorContains(t, err, `gateway-strict-names (file `+file+`): "perhaps": expected a bool: true or false`)
 	require.ErrorContains(t, err, `gateway-listen (environment NETLOOM_GATEWAY_LISTEN): "6443": expected [HOST]:PORT`)

@@ -13,6 +13,8 @@ import (
 // Gateway configures `netloom gateway`. No other command uses it.
 type Gateway struct {
 	Clusters        string // directory; "" watches a host cluster
+	FromKubeconfig  string // file whose contexts are served to its owner, in place of UpstreamClusters; "" is none
+	WriteKubeconfig string // file for the owner's kubeconfig; "" prints it
 	Listen          string
 	TLSCert, TLSKey string // files; "" serves only clusters with a certificate of their own
 	StrictNames     bool
@@ -34,6 +36,10 @@ func (c *Config) gatewaySettings() []setting.Setting {
 	return []setting.Setting{
 		setting.Text("gateway-clusters", "", "directory with UpstreamClusters in YAML or JSON; default: watch those of a host cluster",
 			&g.Clusters),
+		setting.Text("gateway-from-kubeconfig", "", "kubeconfig file whose contexts to serve, as their users, to the holder of a kubeconfig that is made at the start; see docs/gateway.md",
+			&g.FromKubeconfig),
+		setting.Text("gateway-write-kubeconfig", "", "file to write that kubeconfig to, with mode 0600; default: print it",
+			&g.WriteKubeconfig),
 		setting.Address("gateway-listen", ":6443", "address to serve clusters on, over TLS",
 			&g.Listen),
 		setting.Text("gateway-tls-cert", "", "certificate file for clusters without a certificate of their own, with gateway-tls-key; read again when it changes",
@@ -105,7 +111,39 @@ func LoadGateway(
 	if err != nil {
 		return nil, err
 	}
+	c.runLocally()
 	return c, nil
+}
+
+// runLocally changes the defaults of a gateway that somebody runs for themselves: nothing but this machine reaches it, and it stops at
+// once.
+func (c *Config) runLocally() {
+	g := &c.Gateway
+	if g.FromKubeconfig == "" {
+		return
+	}
+	unset := func(key string) bool { return c.origins[key].Kind == FromDefault }
+	if unset("gateway-listen") {
+		g.Listen = "127.0.0.1:6443"
+	}
+	if unset("listen") {
+		c.Listen = ""
+	}
+	if unset("gateway-shutdown-delay") {
+		g.ShutdownDelay = 0
+	}
+	if unset("gateway-shutdown-spread") {
+		g.ShutdownSpread = 0
+	}
+}
+
+// notLocal are the settings that say who the clients of a gateway are, and where its clusters come from: with gateway-from-kubeconfig,
+// its owner is the only client.
+func notLocal() []string {
+	return []string{
+		"gateway-clusters", "kubeconfig", "kube-context", "gateway-tls-cert", "gateway-tls-key", "gateway-token-audiences", "gateway-front-proxy-ca",
+		"gateway-front-proxy-names", "gateway-shared-watches",
+	}
 }
 
 // gatewayContradictions finds settings of the gateway that are not valid together.
@@ -129,6 +167,14 @@ func (c *Config) gatewayContradictions(bad map[string]bool) []error {
 	for _, key := range []string{"kubeconfig", "kube-context"} {
 		if g.Clusters != "" && c.origins[key].Kind != FromDefault {
 			fault(key, "cannot be combined with gateway-clusters ("+c.origins["gateway-clusters"].String()+")")
+		}
+	}
+	if g.WriteKubeconfig != "" && g.FromKubeconfig == "" {
+		fault("gateway-write-kubeconfig", "needs gateway-from-kubeconfig")
+	}
+	for _, key := range notLocal() {
+		if g.FromKubeconfig != "" && c.origins[key].Kind != FromDefault && (key != "gateway-shared-watches" || g.SharedWatches) {
+			fault(key, "cannot be combined with gateway-from-kubeconfig ("+c.origins["gateway-from-kubeconfig"].String()+")")
 		}
 	}
 	return slices.Concat(faults, c.kubeContradictions(bad))

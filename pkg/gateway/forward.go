@@ -15,8 +15,8 @@ import (
 
 // forward sends the request to an API server, and its response to the client.
 func (g *Gateway) forward(x *exchange) {
-	impersonation := http.Header{}
-	if err := identity.Impersonate(impersonation, x.effective); err != nil {
+	impersonation, err := g.impersonation(x)
+	if err != nil {
 		x.refuse(refusal{http.StatusForbidden, "invalid-identity", err.Error(), 0})
 		return
 	}
@@ -47,6 +47,15 @@ func (g *Gateway) forward(x *exchange) {
 		ctx = upstream.WithStream(ctx)
 	}
 	proxy.ServeHTTP(x.w, x.r.WithContext(ctx))
+}
+
+// impersonation returns the headers that say whose request it is: the client's, or whom the owner asks to impersonate.
+func (g *Gateway) impersonation(x *exchange) (http.Header, error) {
+	if g.opts.OwnerOnly {
+		return identity.Asked(x.r.Header), nil
+	}
+	header := http.Header{}
+	return header, identity.Impersonate(header, x.effective)
 }
 
 // flushInterval has every event of a stream sent at once.

@@ -36,8 +36,12 @@ type Options struct {
 	Trimming   *watchcache.Trimming
 	Audiences  []string              // that tokens must be meant for, see identity.NewTokens
 	FrontProxy authenticator.Request // nil if there is none
-	TTL        identity.TTL
-	Timeouts   Timeouts
+	// OwnerOnly serves nobody but the owner of the credentials in the UpstreamClusters, who shows it by a certificate that
+	// secureServing.clientCAData has signed: requests are sent as the user of clientConfig. The cluster decides whom that user may
+	// impersonate. Tokens and FrontProxy identify nobody, and no watches are shared.
+	OwnerOnly bool
+	TTL       identity.TTL
+	Timeouts  Timeouts
 	// Connections of clients at once; zero is as many as a quarter of the memory that Go may use is enough for, 512 to 16,384. A quarter of
 	// them may be from one address.
 	Connections int

@@ -45,6 +45,10 @@ func (g *Gateway) newTenant(ctx context.Context, name string) (*tenant, error) {
 			ClientCAs: cluster.ClientCAs, Tokens: identity.NewTokens(client, g.opts.Audiences, g.opts.TTL), FrontProxy: g.opts.FrontProxy,
 		},
 	}
+	if g.opts.OwnerOnly {
+		t.authn = &identity.Authenticator{ClientCAs: cluster.ClientCAs}
+		return t, nil
+	}
 	if g.opts.SharedWatches {
 		t.cache, err = watchcache.New(watchcache.Config{
 			Upstream: cluster, Authorizer: t.access, Log: g.opts.Log.WithField("cluster", name), Trimming: g.opts.Trimming,

@@ -52,6 +52,15 @@ func rights() []authorizationv1.SelfSubjectAccessReviewSpec {
 // Try connects to every API server of a cluster that is not disabled, and returns all faults: of the connection, the credentials and
 // the rights of clientConfig, and of certificates that have expired at now. nil means that all of them can be used.
 func Try(ctx context.Context, object *v1alpha1.UpstreamCluster, now time.Time) error {
+	return tryAll(ctx, object, now, rights())
+}
+
+// TryAsOwner is Try for a gateway with Options.OwnerOnly, whose user needs no rights: the owner is to have those of the user.
+func TryAsOwner(ctx context.Context, object *v1alpha1.UpstreamCluster, now time.Time) error {
+	return tryAll(ctx, object, now, nil)
+}
+
+func tryAll(ctx context.Context, object *v1alpha1.UpstreamCluster, now time.Time, needed []authorizationv1.SelfSubjectAccessReviewSpec) error {
 	faults := []error{
 		expired("spec.clientConfig.certData", object.Spec.ClientConfig.CertData, now),
 		expired("spec.clientConfig.caData", object.Spec.ClientConfig.CAData, now),
@@ -65,7 +74,7 @@ func Try(ctx context.Context, object *v1alpha1.UpstreamCluster, now time.Time) e
 			continue
 		}
 		tried.Go(func() {
-			if err := try(ctx, server.Endpoint, &object.Spec.ClientConfig); err != nil {
+			if err := try(ctx, server.Endpoint, &object.Spec.ClientConfig, needed); err != nil {
 				results[i] = fmt.Errorf("API server %s: %w", server.Endpoint, err)
 			}
 		})
@@ -90,8 +99,8 @@ func expired(name string, text []byte, now time.Time) error {
 	return nil
 }
 
-// try asks one API server whether it is ready, and which rights are missing.
-func try(ctx context.Context, endpoint string, config *v1alpha1.ClientConfig) error {
+// try asks one API server whether it is ready, and which of the rights that are needed it lacks.
+func try(ctx context.Context, endpoint string, config *v1alpha1.ClientConfig, needed []authorizationv1.SelfSubjectAccessReviewSpec) error {
 	ctx, cancel := context.WithTimeout(ctx, trialTimeout)
 	defer cancel()
 	at, err := url.Parse(endpoint)
@@ -114,7 +123,7 @@ func try(ctx context.Context, endpoint string, config *v1alpha1.ClientConfig) er
 		return err
 	}
 	var missing []error
-	for _, right := range rights() {
+	for _, right := range needed {
 		review, err := client.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, &authorizationv1.SelfSubjectAccessReview{Spec: right}, metav1.CreateOptions{})
 		if err != nil {
 			return errors.Join(append(missing, fmt.Errorf("ask for the rights of clientConfig: %w", err))...)

@@ -99,6 +99,7 @@ var rooms = []room{
 	{dir: "pkg/tungsten", may: []string{"pkg/httpcall", uuid, logrus}},
 	{dir: "pkg/simulator/ovn", may: []string{"pkg/cause", "pkg/ovsdb/...", libovsdb, uuid, logrus}},
 	{dir: "pkg/simulator/openwrt"},
+	{dir: "pkg/simulator/kubeapi", may: []string{"k8s.io/apimachinery/..."}},
 	{dir: "pkg/simulator/tungsten", may: []string{uuid}},
 	{dir: "pkg/simulator/vrouter", may: []string{"pkg/tungsten"}},
 
@@ -257,6 +258,10 @@ var rooms = []room{
 		"k8s.io/apiserver/pkg/authentication/...",
 		"k8s.io/apiserver/pkg/authorization/authorizer", "k8s.io/apiserver/pkg/endpoints/request", "k8s.io/client-go/kubernetes", "k8s.io/client-go/rest",
 		"golang.org/x/net/http/httpguts", "github.com/prometheus/client_golang/...", logrus, uuid,
+	}},
+	{dir: "pkg/gateway/authority"},
+	{dir: "pkg/gateway/kubeconfig", may: []string{
+		"pkg/apis/proxy/v1alpha1", "pkg/gateway/authority", "pkg/gateway/definition", "k8s.io/client-go/tools/clientcmd", "k8s.io/client-go/tools/clientcmd/api",
 	}},
 	{dir: "pkg/gateway/definition", may: []string{
 		"deploy/crds", "pkg/apis/proxy/v1alpha1", "pkg/apis/crdschema", "pkg/gateway/upstream", "k8s.io/apimachinery/...", "sigs.k8s.io/json", yaml,

@@ -31,6 +31,7 @@ type Options struct {
 	ACLLogs   []string // logs of ovn-controller that the page shows connections from
 	Clusters  int      // 2 shows two clusters with policies across them; 0 and 1 show one
 	Tungsten  bool     // writes to a simulated Tungsten Fabric controller instead of a database of OVN
+	Gateway   bool     // shows the gateway in front of two simulated API servers, and no policies
 	Color     bool
 
 	deviceInterval time.Duration // between two read-backs of a simulated device; 0 means the default
@@ -44,6 +45,9 @@ const patience = 30 * time.Second
 func Run(ctx context.Context, opts Options, w io.Writer, log logrus.FieldLogger) error {
 	if opts.Once {
 		opts.UIListen = "" // there is no time to look
+	}
+	if opts.Gateway {
+		return runGateway(ctx, opts, w, log)
 	}
 	switch opts.Clusters {
 	case 0, 1:

@@ -22,7 +22,7 @@ import (
 type Authenticator struct {
 	// ClientCAs returns the CA certificates of clients; nil if no certificate is accepted.
 	ClientCAs func() *x509.CertPool
-	// Tokens authenticates bearer tokens.
+	// Tokens authenticates bearer tokens; nil if no token is accepted.
 	Tokens authenticator.Token
 	// FrontProxy authenticates requests that a trusted proxy forwards; nil if there is none.
 	FrontProxy authenticator.Request
@@ -31,10 +31,12 @@ type Authenticator struct {
 // Authenticate returns the user of a request, or nil if nobody is known to send it. The error is ErrUnavailable if the
 // cluster could not be asked about a token.
 func (a *Authenticator) Authenticate(r *http.Request) (user.Info, error) {
+	tries := []authenticator.Request{a.FrontProxy, authenticator.RequestFunc(a.certificate)}
+	if a.Tokens != nil {
+		tries = append(tries, bearertoken.New(a.Tokens), websocket.NewProtocolAuthenticator(a.Tokens))
+	}
 	var unavailable error
-	for _, try := range []authenticator.Request{
-		a.FrontProxy, authenticator.RequestFunc(a.certificate), bearertoken.New(a.Tokens), websocket.NewProtocolAuthenticator(a.Tokens),
-	} {
+	for _, try := range tries {
 		if try == nil {
 			continue
 		}

@@ -45,6 +45,17 @@ func Strip(header http.Header) {
 	header.Set(protocols, strings.Join(kept, ", "))
 }
 
+// Asked returns the headers in which a client asks to impersonate someone.
+func Asked(header http.Header) http.Header {
+	out := http.Header{}
+	for name, values := range header {
+		if strings.HasPrefix(name, impersonate) {
+			out[name] = values
+		}
+	}
+	return out
+}
+
 // Impersonate adds the headers to a stripped header that have the cluster treat the request as who's.
 func Impersonate(header http.Header, who user.Info) error {
 	add := func(name, value string) error {
