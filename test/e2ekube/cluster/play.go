@@ -33,6 +33,7 @@ type play struct {
 	kube       *kubelab.Lab
 	ovn        *ovnlab.Lab
 	kubeconfig string
+	gateway    string // kubeconfig of the API server through the gateway
 	http, page string // addresses of netloom
 }
 
@@ -45,7 +46,29 @@ func raise(s *stage, opts settings) *play {
 	p.define(s)
 	p.http, p.page = ovnlab.FreeAddress(s), ovnlab.FreeAddress(s)
 	p.install(s, opts)
+	p.serve(s, opts)
 	return p
+}
+
+// serve runs the gateway in front of the API server.
+func (p *play) serve(s *stage, opts settings) {
+	dir := s.TempDir()
+	p.gateway = filepath.Join(dir, "gateway.kubeconfig")
+	program, err := filepath.Abs(opts.netloom)
+	if err != nil {
+		s.Fatal(err)
+	}
+	process := ovnlab.Spawn(s, filepath.Join(dir, "gateway.log"), os.Environ(), program, "gateway", "--from-kubeconfig", p.kubeconfig,
+		"--write-kubeconfig", p.gateway, "--listen", ovnlab.FreeAddress(s))
+	await.True(s, func() bool {
+		select {
+		case <-process.Exited():
+			s.Fatalf("the gateway has ended:\n%s", process.Tail(20))
+		default:
+		}
+		_, err := os.Stat(p.gateway)
+		return err == nil
+	}, "the gateway serves")
 }
 
 // define adds the kind of the objects that show what becomes of policies.
@@ -186,7 +209,8 @@ func (p *play) print(out io.Writer) {
   bin/netloom probe --server auto 'shop/web-0->shop/api-0:tcp/api'
   http://%s/          what can reach what, and why
   http://%s/readyz
+  kubectl --kubeconfig %s get namespaces    # through netloom gateway
 
 Ctrl-C takes it down.
-`, p.kubeconfig, p.ovn.NBUnix(), p.ovn.SBUnix(), p.page, p.http)
+`, p.kubeconfig, p.ovn.NBUnix(), p.ovn.SBUnix(), p.page, p.http, p.gateway)
 }
