@@ -36,12 +36,14 @@ func runsUntil() map[string]string {
 	return map[string]string{
 		"netloom run":     `"msg":"serving health and metrics"`,
 		"netloom webhook": `"msg":"serving`,
-		"netloom gateway --clusters ./clusters --tls": `"msg":"serving clusters"`,
-		"netloom gateway --kubeconfig":                `"msg":"serving clusters"`,
-		"netloom demo\n":                              "Watching.",
-		"netloom demo -f":                             "Watching.",
-		"netloom demo --clusters 2\n":                 "Watching.",
-		"netloom observe -f policies":                 "denied",
+		"netloom gateway --clusters ./clusters --tls":                     `"msg":"serving clusters"`,
+		"netloom gateway --kubeconfig":                                    `"msg":"serving clusters"`,
+		"netloom gateway --from-kubeconfig":                               `"msg":"serving clusters"`,
+		"netloom demo --gateway\n":                                        "Press Ctrl-C to stop.",
+		"netloom demo\n":                                                  "Watching.",
+		"netloom demo -f":                                                 "Watching.",
+		"netloom demo --clusters 2\n":                                     "Watching.",
+		"netloom observe -f policies":                                     "denied",
 		"netloom verify --ovn-nb unix:/var/run/ovn/ovnnb_db.sock --watch": "agree",
 	}
 }
@@ -176,7 +178,7 @@ func (s *shell) play(t *testing.T, example string) {
 	if strings.HasPrefix(example, "netloom run") {
 		line += " --listen 127.0.0.1:0 --debug-listen="
 	}
-	if strings.HasPrefix(example, "netloom gateway") {
+	if strings.HasPrefix(example, "netloom gateway --") {
 		line += " --listen 127.0.0.1:0 --metrics-listen= --shutdown-delay 0s"
 	}
 	cmd := exec.CommandContext(await.Context(t), "sh", "-c", line)

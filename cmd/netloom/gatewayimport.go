@@ -25,7 +25,7 @@ the gateway, which needs the permissions in docs/gateway.md. Tokens, keys and ce
 the kubeconfig refers to they are read. So the output has credentials: protect it like the kubeconfig.
 
 Contexts that cannot be taken over, such as those with an exec plugin, are reported; then the exit code is 1.`,
-		Example: `  netloom gateway import ~/.kube/config --context prod > prod.yaml
+		Example: `  netloom gateway import ~/.kube/config > clusters/imported.yaml
   netloom gateway import ~/.kube/config --dir clusters`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {

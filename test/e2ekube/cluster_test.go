@@ -43,13 +43,26 @@ func TestClusterToPlayWith(t *testing.T) {
 	}, "the cluster is up")
 	said := regexp.MustCompile(`KUBECONFIG=(\S+)`).FindStringSubmatch(p.Tail(100))
 	require.Len(t, said, 2)
-	config, err := clientcmd.BuildConfigFromFlags("", said[1])
+	kubeconfig := said[1]
+	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	require.NoError(t, err)
 	client, err := kubernetes.NewForConfig(config)
 	require.NoError(t, err)
 	policies, err := client.NetworkingV1().NetworkPolicies("shop").List(t.Context(), metav1.ListOptions{})
 	require.NoError(t, err)
 	require.NotEmpty(t, policies.Items)
+
+	said = regexp.MustCompile(`kubectl --kubeconfig (\S+) `).FindStringSubmatch(p.Tail(100))
+	require.Len(t, said, 2)
+	guarded, err := clientcmd.BuildConfigFromFlags("", said[1])
+	require.NoError(t, err)
+	require.NotEqual(t, config.Host, guarded.Host)
+	through, err := kubernetes.NewForConfig(guarded)
+	require.NoError(t, err)
+	await.True(t, func() bool {
+		same, err := through.NetworkingV1().NetworkPolicies("shop").List(t.Context(), metav1.ListOptions{})
+		return err == nil && len(same.Items) == len(policies.Items)
+	}, "the gateway serves the API server")
 
 	objects, err := dynamic.NewForConfig(config)
 	require.NoError(t, err)
@@ -59,7 +72,7 @@ func TestClusterToPlayWith(t *testing.T) {
 	}, "policies have a status")
 
 	probe := exec.CommandContext(t.Context(), netloom, "probe", "--server", "auto", "shop/web-0->shop/api-0:tcp/api")
-	probe.Env = append(os.Environ(), "KUBECONFIG="+said[1])
+	probe.Env = append(os.Environ(), "KUBECONFIG="+kubeconfig)
 	answer, err := probe.CombinedOutput()
 	require.NoError(t, err, string(answer))
 	require.Contains(t, string(answer), "allow")
