@@ -22,6 +22,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/netloom/netloom/backends/builtin"
+	"github.com/netloom/netloom/pkg/apis/proxy/v1alpha1"
 	"github.com/netloom/netloom/pkg/config"
 	"github.com/netloom/netloom/pkg/gateway"
 	"github.com/netloom/netloom/pkg/gateway/identity"
@@ -91,13 +92,15 @@ Settings come from flags, NETLOOM_… environment variables and a file; docs/con
 func checkClusters(cmd *cobra.Command, dir string, connect bool) error {
 	good, err := registry.Check(dir)
 	for _, c := range good {
+		expiry := ""
 		if connect {
 			if fault := gateway.Try(cmd.Context(), c, time.Now()); fault != nil {
 				err = errors.Join(err, fmt.Errorf("cluster %s: %w", c.Name, fault))
 				continue
 			}
+			expiry = expiryOf(c)
 		}
-		if _, failed := fmt.Fprintf(cmd.OutOrStdout(), "%s: valid, %d API servers, %d dispatch policies\n", c.Name, len(c.Spec.Servers), len(c.Spec.DispatchPolicies)); failed != nil {
+		if _, failed := fmt.Fprintf(cmd.OutOrStdout(), "%s: valid, %d API servers, %d dispatch policies%s\n", c.Name, len(c.Spec.Servers), len(c.Spec.DispatchPolicies), expiry); failed != nil {
 			return failed
 		}
 	}
@@ -105,6 +108,15 @@ func checkClusters(cmd *cobra.Command, dir string, connect bool) error {
 		return cannotTell("no UpstreamCluster found in %s", dir)
 	}
 	return err
+}
+
+// expiryOf says which of the credentials of a cluster expires first; "" if none does.
+func expiryOf(c *v1alpha1.UpstreamCluster) string {
+	field, at := gateway.FirstExpiry(c)
+	if field == "" {
+		return ""
+	}
+	return fmt.Sprintf("; %s expires first, at %s", field, at.UTC().Format(time.RFC3339))
 }
 
 // serveGateway serves until ctx ends.

@@ -98,13 +98,15 @@ func checkKubeconfig(cmd *cobra.Command, path string, connect bool) error {
 	}
 	contexts, faults := kubeconfig.TakeOver(file)
 	for _, c := range contexts {
+		expiry := ""
 		if connect {
 			if fault := gateway.TryAsOwner(cmd.Context(), c.Object, time.Now()); fault != nil {
 				faults = append(faults, fmt.Errorf("context %q: %w", c.Name, fault))
 				continue
 			}
+			expiry = expiryOf(c.Object)
 		}
-		if _, err := fmt.Fprintf(cmd.OutOrStdout(), "context %s: can be taken over, as %s\n", c.Name, c.Object.Name); err != nil {
+		if _, err := fmt.Fprintf(cmd.OutOrStdout(), "context %s: can be taken over, as %s%s\n", c.Name, c.Object.Name, expiry); err != nil {
 			return err
 		}
 	}

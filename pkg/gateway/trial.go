@@ -1,11 +1,15 @@
 package gateway
 
 import (
+	"bytes"
 	"context"
 	"crypto/x509"
+	"encoding/base64"
+	"encoding/json"
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"iter"
 	"net/http"
 	"net/url"
 	"sync"
@@ -50,7 +54,7 @@ func rights() []authorizationv1.SelfSubjectAccessReviewSpec {
 }
 
 // Try connects to every API server of a cluster that is not disabled, and returns all faults: of the connection, the credentials and
-// the rights of clientConfig, and of certificates that have expired at now. nil means that all of them can be used.
+// the rights of clientConfig, and of certificates and tokens that have expired at now. nil means that all of them can be used.
 func Try(ctx context.Context, object *v1alpha1.UpstreamCluster, now time.Time) error {
 	return tryAll(ctx, object, now, rights())
 }
@@ -61,11 +65,12 @@ func TryAsOwner(ctx context.Context, object *v1alpha1.UpstreamCluster, now time.
 }
 
 func tryAll(ctx context.Context, object *v1alpha1.UpstreamCluster, now time.Time, needed []authorizationv1.SelfSubjectAccessReviewSpec) error {
-	faults := []error{
-		expired("spec.clientConfig.certData", object.Spec.ClientConfig.CertData, now),
-		expired("spec.clientConfig.caData", object.Spec.ClientConfig.CAData, now),
-		expired("spec.secureServing.certData", object.Spec.SecureServing.CertData, now),
-		expired("spec.secureServing.clientCAData", object.Spec.SecureServing.ClientCAData, now),
+	var faults []error
+	for name, text := range certificatesOf(&object.Spec) {
+		faults = append(faults, expired(name, text, now))
+	}
+	if until := tokenExpiry(object.Spec.ClientConfig.BearerToken); !until.IsZero() && !now.Before(until) {
+		faults = append(faults, fmt.Errorf("%s: the token has expired at %s", tokenField, until.UTC().Format(time.RFC3339)))
 	}
 	results := make([]error, len(object.Spec.Servers))
 	var tried sync.WaitGroup
@@ -81,6 +86,53 @@ func tryAll(ctx context.Context, object *v1alpha1.UpstreamCluster, now time.Time
 	}
 	tried.Wait()
 	return errors.Join(append(faults, results...)...)
+}
+
+// tokenField is the field with the token.
+const tokenField = "spec.clientConfig.bearerToken"
+
+// certificatesOf yields the fields of certificates with what they have, in order.
+func certificatesOf(spec *v1alpha1.UpstreamClusterSpec) iter.Seq2[string, []byte] {
+	return func(yield func(string, []byte) bool) {
+		_ = yield("spec.clientConfig.certData", spec.ClientConfig.CertData) &&
+			yield("spec.clientConfig.caData", spec.ClientConfig.CAData) &&
+			yield("spec.secureServing.certData", spec.SecureServing.CertData) &&
+			yield("spec.secureServing.clientCAData", spec.SecureServing.ClientCAData)
+	}
+}
+
+// FirstExpiry returns the field of the certificate or token in an object that expires first, and when; "" if none says so.
+func FirstExpiry(object *v1alpha1.UpstreamCluster) (name string, at time.Time) {
+	earlier := func(field string, until time.Time) {
+		if !until.IsZero() && (name == "" || until.Before(at)) {
+			name, at = field, until
+		}
+	}
+	for field, text := range certificatesOf(&object.Spec) {
+		for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {
+			if cert, err := x509.ParseCertificate(block.Bytes); err == nil {
+				earlier(field, cert.NotAfter)
+			}
+		}
+	}
+	earlier(tokenField, tokenExpiry(object.Spec.ClientConfig.BearerToken))
+	return name, at
+}
+
+// tokenExpiry returns when a JSON Web Token says that it expires; zero if it does not say so or is another token. Nothing is verified.
+func tokenExpiry(token []byte) time.Time {
+	parts := bytes.Split(token, []byte("."))
+	if len(parts) != 3 {
+		return time.Time{}
+	}
+	raw, err := base64.RawURLEncoding.DecodeString(string(parts[1]))
+	var claims struct {
+		Exp int64 `json:"exp"` // seconds since 1970, RFC 7519 section 4.1.4
+	}
+	if err != nil || json.Unmarshal(raw, &claims) != nil || claims.Exp <= 0 {
+		return time.Time{}
+	}
+	return time.Unix(claims.Exp, 0)
 }
 
 // expired returns a fault for the first certificate in text that is not valid at now.

@@ -1,9 +1,11 @@
 package gateway_test
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"regexp"
 	"strings"
@@ -11,11 +13,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	logtest "github.com/sirupsen/logrus/hooks/test"
 	"github.com/stretchr/testify/require"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	"k8s.io/client-go/kubernetes/scheme"
 
+	"github.com/netloom/netloom/pkg/apis/proxy/v1alpha1"
 	"github.com/netloom/netloom/pkg/gateway"
+	"github.com/netloom/netloom/pkg/gateway/registry"
+	"github.com/netloom/netloom/test/await"
 )
 
 // TestTryFindsWhatIsWrong has one fault of each kind at a time.
@@ -78,4 +85,63 @@ func TestTryFindsWhatIsWrong(t *testing.T) {
 	require.ErrorContains(t, gateway.Try(t.Context(), o, time.Now()), "no connection to it is possible")
 	o.Spec.Servers[0].Disabled = true
 	require.NoError(t, gateway.Try(t.Context(), o, time.Now()))
+}
+
+// TestWhatExpiresFirst reads the dates of certificates and of tokens that have one.
+func TestWhatExpiresFirst(t *testing.T) {
+	t.Parallel()
+	ca := newAuthority(t)
+	server := newAPIServer(t, ca)
+	o := cluster("a.example", ca, server)
+	name, at := gateway.FirstExpiry(o)
+	require.Equal(t, "spec.clientConfig.caData", name)
+	require.WithinDuration(t, ca.cert.NotAfter, at, 0)
+	jwt := func(claims string) []byte {
+		return []byte("eyJhbGciOiJub25lIn0." + base64.RawURLEncoding.EncodeToString([]byte(claims)) + ".c2ln")
+	}
+	o.Spec.ClientConfig.BearerToken = jwt(`{"exp":2000000000}`)
+	name, _ = gateway.FirstExpiry(o)
+	require.Equal(t, "spec.clientConfig.caData", name, "the token is valid until 2033")
+	o.Spec.ClientConfig.BearerToken = jwt(`{"exp":1000000000}`)
+	name, at = gateway.FirstExpiry(o)
+	require.Equal(t, "spec.clientConfig.bearerToken", name)
+	require.EqualValues(t, 1000000000, at.Unix())
+	require.ErrorContains(t, gateway.Try(t.Context(), o, time.Now()), "spec.clientConfig.bearerToken: the token has expired at 2001-09-09T01:46:40Z")
+	for _, other := range []string{"", "{", `{"exp":"soon"}`, `{"sub":"a"}`, `{"exp":-1}`} {
+		o.Spec.ClientConfig = v1alpha1.ClientConfig{BearerToken: jwt(other)}
+		o.Spec.SecureServing = v1alpha1.SecureServing{}
+		name, _ = gateway.FirstExpiry(o)
+		require.Empty(t, name, other)
+	}
+}
+
+// TestReadinessSaysWhy has an API server that does not accept the gateway's token from the start: the log, /readyz and the metrics say so,
+// and clients get 503.
+func TestReadinessSaysWhy(t *testing.T) {
+	t.Parallel()
+	ca := newAuthority(t)
+	good, bad, metrics := newAPIServer(t, ca), newAPIServer(t, ca), prometheus.NewRegistry()
+	bad.token = "another"
+	log, hook := logtest.NewNullLogger()
+	r := newRig(t, func(o *gateway.Options) { o.Registerer, o.Log = metrics, log })
+	r.gateway.Source(func() registry.State { return registry.State{Synced: true} })
+	r.serve(cluster("a.example", ca, good))
+	require.NoError(t, r.gateway.Clusters().Put(cluster("b.example", ca, bad)))
+	await.True(t, func() bool {
+		return sumOf(t, metrics, "netloom_gateway_endpoint_not_ready", "b.example", bad.URL, "Unauthorized") == 1
+	}, "the cause is known")
+	require.Zero(t, sumOf(t, metrics, "netloom_gateway_endpoint_not_ready", "a.example"))
+	w := httptest.NewRecorder()
+	r.gateway.Health().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/readyz", http.NoBody))
+	require.Equal(t, http.StatusOK, w.Code, "the other cluster is served")
+	require.Equal(t, "ok\ncluster b.example: 0 of 1 API servers are ready\ncluster b.example: API server "+bad.URL+
+		" is not ready: it does not accept the credentials of spec.clientConfig (401)\n", w.Body.String())
+	require.Equal(t, http.StatusServiceUnavailable, r.ask(r.client("b.example", ca.pair("ann")), http.MethodGet, "https://b.example/version").code)
+	logged := 0
+	for _, e := range hook.AllEntries() {
+		if e.Data["cluster"] == "b.example" && e.Data["endpoint"] == bad.URL && e.Data["cause"] == "Unauthorized" {
+			logged++
+		}
+	}
+	require.Equal(t, 1, logged, "once")
 }
