@@ -122,7 +122,9 @@ func TestTheOwnersGateway(t *testing.T) {
 		require.Equal(t, want, (<-events.ResultChan()).Type)
 	}
 
-	as := func(c *rest.Config) { c.Impersonate = rest.ImpersonationConfig{UserName: "bob", Groups: []string{"dev"}} }
+	as := func(c *rest.Config) {
+		c.Impersonate = rest.ImpersonationConfig{UserName: "bob", Groups: []string{"dev"}}
+	}
 	bob := is(t, g.client("", as))
 	require.Equal(t, "bob", bob.Username)
 	require.Contains(t, bob.Groups, "dev")

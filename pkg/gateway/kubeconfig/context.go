@@ -105,8 +105,10 @@ func takeOver(config *api.Config, context, name string) (*v1alpha1.UpstreamClust
 func endpointOf(server string) (string, error) {
 	at, err := url.Parse(server)
 	switch {
-	case err != nil || at.Scheme != "https" && at.Scheme != "http" || at.Hostname() == "":
-		return "", fmt.Errorf("server %q: expected https://HOST:PORT", server)
+	case err != nil: // it quotes the URL, which may have a password
+		return "", errors.New("server: it is no URL: expected https://HOST:PORT")
+	case at.Scheme != "https" && at.Scheme != "http" || at.Hostname() == "":
+		return "", fmt.Errorf("server %q: expected https://HOST:PORT", at.Redacted())
 	case at.Path != "" && at.Path != "/" || at.RawQuery != "" || at.User != nil:
 		return "", fmt.Errorf("server https://%s…: the gateway cannot take over a URL with a path", at.Host)
 	}
