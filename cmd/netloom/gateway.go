@@ -124,26 +124,15 @@ func serveGateway(ctx context.Context, cfg *config.Config, log *logrus.Logger, o
 	settings := &cfg.Gateway
 	metrics := prometheus.NewRegistry()
 	metrics.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	opts := gateway.Options{
-		Log: log, StrictNames: settings.StrictNames, Audiences: settings.TokenAudiences, SharedWatches: settings.SharedWatches, Registerer: metrics,
-		Trimming: &watchcache.Trimming{Header: source.HeaderObjects, Value: source.Trimmed(), Trim: source.TrimJSON},
-	}
-	if settings.AccessLog {
-		opts.AccessLog = log
-	}
-	if settings.TLSCert != "" {
-		opts.Certificate = certs.NewFiles(settings.TLSCert, settings.TLSKey, log).Certificate
-	}
 	own, err := takeOver(settings, log)
 	if err != nil {
 		return err
 	}
-	if own != nil {
-		own.apply(&opts)
-	}
-	if opts.FrontProxy, err = frontProxy(settings); err != nil {
+	opts, err := gatewayOptions(settings, own, log)
+	if err != nil {
 		return err
 	}
+	opts.Registerer = metrics
 	// Requests in progress outlive ctx: Serve ends them.
 	g := gateway.New(context.WithoutCancel(ctx), opts)
 	run, state, err := clusterSource(cfg, g, own, log)
@@ -188,6 +177,25 @@ func serveGateway(ctx context.Context, cfg *config.Config, log *logrus.Logger, o
 		}()
 	}
 	return group.Wait()
+}
+
+// gatewayOptions are what the settings make of a gateway. own is nil unless it has an owner.
+func gatewayOptions(settings *config.Gateway, own *takenOver, log *logrus.Logger) (opts gateway.Options, err error) {
+	opts = gateway.Options{
+		Log: log, StrictNames: settings.StrictNames, Audiences: settings.TokenAudiences, SharedWatches: settings.SharedWatches,
+		Trimming: &watchcache.Trimming{Header: source.HeaderObjects, Value: source.Trimmed(), Trim: source.TrimJSON},
+	}
+	if settings.AccessLog {
+		opts.AccessLog = log
+	}
+	if settings.TLSCert != "" {
+		opts.Certificate = certs.NewFiles(settings.TLSCert, settings.TLSKey, log).Certificate
+	}
+	if own != nil {
+		own.apply(&opts)
+	}
+	opts.FrontProxy, err = frontProxy(settings)
+	return opts, err
 }
 
 // clusterSource returns what reads UpstreamClusters.
