@@ -56,9 +56,9 @@ func TestAGatewayFromAKubeconfig(t *testing.T) {
 	written := filepath.Join(t.TempDir(), "gateway.kubeconfig")
 	ctx, stop := context.WithCancel(t.Context())
 	out, errout := redirect(t, &os.Stdout), redirect(t, &os.Stderr)
-	ended := make(chan int, 1)
+	ended, listen := make(chan int, 1), freeAddress(t)
 	go func() {
-		ended <- run(ctx, []string{"gateway", "--from-kubeconfig", from, "--write-kubeconfig", written, "--listen", freeAddress(t)})
+		ended <- run(ctx, []string{"gateway", "--from-kubeconfig", from, "--write-kubeconfig", written, "--listen", listen})
 	}()
 	await.True(t, func() bool { _, err := os.Stat(written); return err == nil }, "the kubeconfig is written")
 	info, err := os.Stat(written)

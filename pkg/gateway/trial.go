@@ -89,7 +89,7 @@ func tryAll(ctx context.Context, object *v1alpha1.UpstreamCluster, now time.Time
 }
 
 // tokenField is the field with the token.
-const tokenField = "spec.clientConfig.bearerToken"
+const tokenField = "spec.clientConfig.bearerToken" //nolint:gosec // the name of a field
 
 // certificatesOf yields the fields of certificates with what they have, in order.
 func certificatesOf(spec *v1alpha1.UpstreamClusterSpec) iter.Seq2[string, []byte] {

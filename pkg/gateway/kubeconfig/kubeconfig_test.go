@@ -12,10 +12,11 @@ import (
 	"github.com/stretchr/testify/require"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"sigs.k8s.io/yaml"
+
 	"github.com/netloom/netloom/pkg/gateway/authority"
 	"github.com/netloom/netloom/pkg/gateway/definition"
 	"github.com/netloom/netloom/pkg/gateway/kubeconfig"
-	"sigs.k8s.io/yaml"
 )
 
 // load reads a kubeconfig with clusters, users and contexts in YAML.
