@@ -202,6 +202,11 @@ func TestExitCodes(t *testing.T) {
 		{"approve nothing", []string{"approve", "--server", daemon}, exitDone},
 		{"approve what is not missing", []string{"approve", "--server", daemon, "0123456789ab"}, exitFailed},
 
+		{"remove, planned", append([]string{"remove"}, tungsten...), exitDiffers},
+		{"remove", append([]string{"remove", "--yes"}, tungsten...), exitDone},
+		{"remove what is not there", append([]string{"remove"}, target...), exitDone},
+		{"remove from no controller", append([]string{"remove"}, noTungsten...), exitFailed},
+
 		{"run with valid settings", append([]string{"run", "-f", dir, "--check-config"}, target...), exitDone},
 		{"run without a target", []string{"run", "-f", dir}, exitFailed},
 		{"run with a file", append([]string{"run", "-f", good}, target...), exitFailed},

@@ -97,6 +97,10 @@ func api(t *testing.T, daemonURL string) (kubeconfig string) {
 					}}}},
 				},
 			}})
+		case "/api":
+			_, _ = io.WriteString(w, `{"kind": "APIVersions", "versions": []}`)
+		case "/apis":
+			_, _ = io.WriteString(w, `{"kind": "APIGroupList", "apiVersion": "v1", "groups": []}`)
 		case "/api/v1/namespaces/net/pods/netloom-0/portforward":
 			forward(t, w, r, daemonURL)
 		default:
