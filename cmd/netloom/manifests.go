@@ -16,9 +16,6 @@ import (
 	"github.com/netloom/netloom/pkg/answers/name"
 	"github.com/netloom/netloom/pkg/answers/world"
 	"github.com/netloom/netloom/pkg/inputs/manifest"
-	"github.com/netloom/netloom/pkg/inputs/manifest/workload"
-	"github.com/netloom/netloom/pkg/inputs/source"
-	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/offline"
 )
 
@@ -167,7 +164,7 @@ func (f *manifestsFlag) edited(cmd *cobra.Command, with, without []string) (worl
 	}
 	opts.Over = with
 	for _, name := range without {
-		ref, err := parseRef(name, cmp.Or(f.namespace, metav1.NamespaceDefault))
+		ref, err := objectNamed(name, cmp.Or(f.namespace, metav1.NamespaceDefault))
 		if err != nil {
 			return world.State{}, err
 		}
@@ -175,24 +172,6 @@ func (f *manifestsFlag) edited(cmd *cobra.Command, with, without []string) (worl
 	}
 	defer progress(cmd, "reading")()
 	return offline.Load(opts)
-}
-
-// parseRef reads the name of an object, or of a workload, with or without its namespace.
-func parseRef(name, namespace string) (object.Ref, error) {
-	full := name
-	if kind, short, ok := strings.Cut(name, "/"); ok && !strings.Contains(short, "/") {
-		full = kind + "/" + namespace + "/" + short
-	}
-	if ref, ok := workload.ParseRef(full); ok {
-		return ref, nil
-	}
-	ref, err := source.ParseRef(name) // of a cluster-wide kind, if it has no namespace
-	if err != nil && full != name {
-		if ref, err := source.ParseRef(full); err == nil {
-			return ref, nil
-		}
-	}
-	return ref, err
 }
 
 // ask is load with all problems and what was left out printed on the error stream: it affects every answer. Once the answer is printed,

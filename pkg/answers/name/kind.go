@@ -87,6 +87,23 @@ func ClusterPolicyKinds() []Kind {
 	return []Kind{ClusterNetworkPolicy, AdminNetworkPolicy, BaselineAdminNetworkPolicy}
 }
 
+// inManifests are the kinds of which manifests use another word.
+var inManifests = map[Kind]string{
+	Pod: object.KindPod, NetworkPolicy: object.KindNetworkPolicy, Service: object.KindService, Node: object.KindNode, Namespace: object.KindNamespace,
+	Deployment: "Deployment", StatefulSet: "StatefulSet", DaemonSet: "DaemonSet", ReplicaSet: "ReplicaSet", Job: "Job", CronJob: "CronJob", Rollout: "Rollout",
+}
+
+// InManifests is the kind as in manifests; "" for an address.
+func (k Kind) InManifests() string {
+	if kind := inManifests[k] + clusterWide[k]; kind != "" {
+		return kind
+	}
+	if k == Address {
+		return ""
+	}
+	return string(k)
+}
+
 // clusterWide are the kinds of cluster-wide policies as in manifests.
 var clusterWide = map[Kind]string{
 	ClusterNetworkPolicy: object.KindClusterNetworkPolicy, AdminNetworkPolicy: object.KindAdminNetworkPolicy,

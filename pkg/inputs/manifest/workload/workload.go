@@ -3,7 +3,6 @@ package workload
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -42,20 +41,6 @@ func Words(kind string) (words []string, ok bool) {
 		CronJob: {"cj", "cronjob", "cronjobs"}, Rollout: {"rollout", "rollouts", "ro"},
 	}[kind]
 	return words, ok
-}
-
-// ParseRef reads the name of a workload, such as deploy/shop/web. ok is false for anything else.
-func ParseRef(text string) (ref object.Ref, ok bool) {
-	parts := strings.Split(text, "/")
-	if len(parts) != 3 || parts[1] == "" || parts[2] == "" {
-		return object.Ref{}, false
-	}
-	for kind := range groups() {
-		if words, _ := Words(kind); slices.Contains(words, strings.ToLower(parts[0])) {
-			return object.Ref{Kind: kind, Namespace: parts[1], Name: parts[2]}, true
-		}
-	}
-	return object.Ref{}, false
 }
 
 // Workload is an object that creates pods.
