@@ -50,7 +50,7 @@ func takeOver(settings *config.Gateway, log logrus.FieldLogger) (*takenOver, err
 	return &takenOver{contexts: contexts, current: file.CurrentContext, owner: owner}, nil
 }
 
-// apply has a gateway serve nobody but the owner.
+// apply restricts a gateway to the owner.
 func (t *takenOver) apply(opts *gateway.Options) {
 	opts.OwnerOnly = true
 	opts.Certificate = func() (*tls.Certificate, error) { return &t.owner.Certificate, nil }

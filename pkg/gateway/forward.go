@@ -49,7 +49,7 @@ func (g *Gateway) forward(x *exchange) {
 	proxy.ServeHTTP(x.w, x.r.WithContext(ctx))
 }
 
-// impersonation returns the headers that say whose request it is: the client's, or whom the owner asks to impersonate.
+// impersonation returns the headers for impersonation: of the client, or those that the owner has sent.
 func (g *Gateway) impersonation(x *exchange) (http.Header, error) {
 	if g.opts.OwnerOnly {
 		return identity.Asked(x.r.Header), nil

@@ -36,9 +36,9 @@ type Options struct {
 	Trimming   *watchcache.Trimming
 	Audiences  []string              // that tokens must be meant for, see identity.NewTokens
 	FrontProxy authenticator.Request // nil if there is none
-	// OwnerOnly serves nobody but the owner of the credentials in the UpstreamClusters, who shows it by a certificate that
-	// secureServing.clientCAData has signed: requests are sent as the user of clientConfig. The cluster decides whom that user may
-	// impersonate. Tokens and FrontProxy identify nobody, and no watches are shared.
+	// OwnerOnly restricts the gateway to one client, the owner of the credentials in the UpstreamClusters, who presents a certificate signed
+	// by secureServing.clientCAData. Requests are sent with the credentials of clientConfig, and impersonation headers are passed on for the
+	// cluster to decide. Tokens and FrontProxy are not accepted, and watches are not shared.
 	OwnerOnly bool
 	TTL       identity.TTL
 	Timeouts  Timeouts

@@ -98,20 +98,24 @@ func endOf(p reach.Place) oracle.End {
 	return e
 }
 
+// edited is a random cluster before and after a random edit, with the places that are in both, and the generator of the edit.
+func edited(t *testing.T, seed uint64) (before, after *oracle.Cluster, was, is *intent.Snapshot, places []reach.Place, rng *rand.Rand) {
+	t.Helper()
+	before, rng = policygen.Generate(seed, policygen.Size{Cluster: int(seed%2) * 8}), policygen.NewRand(seed)
+	was, after = translate(t, before), cloneOf(before)
+	policygen.Mutate(after, rng)
+	is = translate(t, after)
+	later := placesOf(after, was, is)
+	places = slices.DeleteFunc(placesOf(before, was, is), func(p reach.Place) bool { return !slices.Contains(later, p) })
+	return before, after, was, is, places, rng
+}
+
 // TestImpactIsTheDifference compares with what the oracle says before and after a change.
 func TestImpactIsTheDifference(t *testing.T) {
 	changed := 0
 	seeds.Each(t, "difference", func(t *testing.T, seed uint64) {
-		c := policygen.Generate(seed, policygen.Size{Cluster: int(seed%2) * 8})
-		before := translate(t, c)
-		rng := policygen.NewRand(seed)
-		edited := cloneOf(c)
-		policygen.Mutate(edited, rng)
-		after := translate(t, edited)
-		places := placesOf(c, before, after)
-		later := placesOf(edited, before, after)
-		places = slices.DeleteFunc(places, func(p reach.Place) bool { return !slices.Contains(later, p) })
-		judgeBefore, judgeAfter := c.Freeze(), edited.Freeze()
+		c, changedTo, before, after, places, rng := edited(t, seed)
+		judgeBefore, judgeAfter := c.Freeze(), changedTo.Freeze()
 		opened, closed := map[pair]reach.Traffic{}, map[pair]reach.Traffic{}
 		for _, change := range reach.Impact(before, after, places, nil) {
 			changed++

@@ -1,7 +1,6 @@
 package reach_test
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
@@ -11,7 +10,6 @@ import (
 	"github.com/netloom/netloom/pkg/answers/reach"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/test/oracle"
-	"github.com/netloom/netloom/test/policygen"
 	"github.com/netloom/netloom/test/seeds"
 )
 
@@ -42,14 +40,7 @@ func rolesAmong(places []reach.Place) map[reach.Place]*reach.Roles {
 func TestImpactWithRoles(t *testing.T) {
 	apart := 0
 	seeds.Each(t, "roles", func(t *testing.T, seed uint64) {
-		c := policygen.Generate(seed, policygen.Size{Cluster: int(seed%2) * 8})
-		before := translate(t, c)
-		rng := policygen.NewRand(seed)
-		edited := cloneOf(c)
-		policygen.Mutate(edited, rng)
-		after := translate(t, edited)
-		places, later := placesOf(c, before, after), placesOf(edited, before, after)
-		places = slices.DeleteFunc(places, func(p reach.Place) bool { return !slices.Contains(later, p) })
+		c, changedTo, before, after, places, rng := edited(t, seed)
 		roles := rolesAmong(places)
 		in := func(n int, p reach.Place) (oracle.End, bool) {
 			r := reach.Role{Party: p.Party, Exists: true}
@@ -58,7 +49,7 @@ func TestImpactWithRoles(t *testing.T) {
 			}
 			return endOf(reach.Place{Party: r.Party, Standing: p.Standing}), r.Exists
 		}
-		judges := []*oracle.Frozen{c.Freeze(), edited.Freeze()}
+		judges := []*oracle.Frozen{c.Freeze(), changedTo.Freeze()}
 		opened, closed := map[pair]reach.Traffic{}, map[pair]reach.Traffic{}
 		for _, change := range reach.Impact(before, after, places, roles) {
 			for _, classes := range [][]*reach.Class{change.From, change.To} {

@@ -137,7 +137,7 @@ func userOf(u *api.AuthInfo, to *v1alpha1.ClientConfig) (faults []error) {
 		faults = append(faults, errors.New("the user has a password, which API servers do not accept any more"))
 	}
 	if u.Impersonate != "" || u.ImpersonateUID != "" || len(u.ImpersonateGroups) > 0 || len(u.ImpersonateUserExtra) > 0 {
-		faults = append(faults, errors.New("the user has `as`: the gateway cannot take over whom a context impersonates; use `kubectl --as` with the context of the user itself"))
+		faults = append(faults, errors.New("the user has `as`: impersonation cannot be taken over from a context; use `kubectl --as` with the context of the user itself"))
 	}
 	var err error
 	to.BearerToken = []byte(u.Token)
