@@ -3,8 +3,8 @@
 package e2ekube_test
 
 import (
-	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -88,40 +88,30 @@ func TestSourcesReadTrimmedObjects(t *testing.T) {
 	require.Less(t, 3*trimmed, whole)
 }
 
-// watching is a number of watches of all pods, and the events that arrived.
-type watching struct{ arrived atomic.Int64 }
+// watching is a number of watches of all pods, and the events that arrived. A server may end a watch at any time, and ends
+// those of slow readers, so each is continued where it ended.
+type watching struct {
+	through http.RoundTripper
+	base    string
+	arrived atomic.Int64
+	ended   atomic.Int64 // watches that were ended and continued
+}
 
 // watchAll opens n watches from now and returns when all have begun.
 func (s *sharing) watchAll(ctx context.Context, through http.RoundTripper, base string, n int) *watching {
 	list, err := s.kube.Client().CoreV1().Pods("").List(ctx, metav1.ListOptions{})
 	require.NoError(s, err)
-	q := url.Values{"watch": {"1"}, "resourceVersion": {list.ResourceVersion}}
-	w := &watching{}
+	w := &watching{through: through, base: base}
 	failed := make(chan error, n)
 	var group sync.WaitGroup
 	for range n {
 		group.Go(func() {
-			req, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/api/v1/pods?"+q.Encode(), http.NoBody)
+			body, err := w.open(ctx, list.ResourceVersion)
 			if err != nil {
 				failed <- err
 				return
 			}
-			req.Header.Set("Accept", runtime.ContentTypeJSON)
-			resp, err := through.RoundTrip(req) //nolint:bodyclose // the goroutine below closes it
-			if err != nil {
-				failed <- err
-				return
-			}
-			go func() {
-				defer func() { _ = resp.Body.Close() }()
-				for b := make([]byte, 8<<10); ; {
-					n, err := resp.Body.Read(b)
-					w.arrived.Add(int64(bytes.Count(b[:n], []byte("\n"))))
-					if err != nil {
-						return
-					}
-				}
-			}()
+			go w.follow(ctx, body, list.ResourceVersion)
 		})
 	}
 	group.Wait()
@@ -130,6 +120,49 @@ func (s *sharing) watchAll(ctx context.Context, through http.RoundTripper, base 
 		require.NoError(s, err)
 	}
 	return w
+}
+
+// open begins a watch of what happened after a version.
+func (w *watching) open(ctx context.Context, version string) (io.ReadCloser, error) {
+	q := url.Values{"watch": {"1"}, "resourceVersion": {version}}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, w.base+"/api/v1/pods?"+q.Encode(), http.NoBody)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Accept", runtime.ContentTypeJSON)
+	resp, err := w.through.RoundTrip(req)
+	if err != nil {
+		return nil, err
+	}
+	if resp.StatusCode != http.StatusOK {
+		_ = resp.Body.Close()
+		return nil, fmt.Errorf("a watch was answered with %s", resp.Status)
+	}
+	return resp.Body, nil
+}
+
+// follow reads a watch until ctx ends, and continues it when it is ended.
+func (w *watching) follow(ctx context.Context, body io.ReadCloser, version string) {
+	for {
+		var event struct {
+			Object metav1.PartialObjectMetadata `json:"object"`
+		}
+		for from := json.NewDecoder(body); from.Decode(&event) == nil && event.Object.ResourceVersion != ""; w.arrived.Add(1) {
+			version = event.Object.ResourceVersion
+		}
+		_ = body.Close()
+		for {
+			if ctx.Err() != nil {
+				return
+			}
+			again, err := w.open(ctx, version)
+			if err == nil {
+				body = again
+				w.ended.Add(1)
+				break
+			}
+		}
+	}
 }
 
 // TestSharedWatchesRelieveTheAPIServer logs what the same watches cost the API server directly and through the cache.
@@ -154,8 +187,8 @@ func TestSharedWatchesRelieveTheAPIServer(t *testing.T) {
 		}
 		await.True(t, func() bool { return w.arrived.Load() >= clients*changes }, "all clients have all events")
 		cost[name] = cpuOf(t, s.kube.APIServer().PID()) - cpu
-		t.Logf("%s: %d changes to %d watches in %s, %.2f s of the API server's processor time, watches of the cache: %d",
-			name, changes, clients, time.Since(began).Round(time.Millisecond), cost[name], s.watches.Load()-before)
+		t.Logf("%s: %d changes to %d watches in %s, %.2f s of the API server's processor time, watches of the cache: %d, continued: %d",
+			name, changes, clients, time.Since(began).Round(time.Millisecond), cost[name], s.watches.Load()-before, w.ended.Load())
 		cancel()
 	}
 	require.LessOrEqual(t, s.watches.Load(), int64(1))

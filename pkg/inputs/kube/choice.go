@@ -28,15 +28,21 @@ func (k *Source) mayChoose(kind string) bool {
 // chooseEndpoints decides which of the two kinds the endpoints of services are read from, and retries until that is known.
 // It is false if ctx ended first. The choice is final: an API that gains slices later is noticed after a restart.
 func (k *Source) chooseEndpoints(ctx context.Context) bool {
-	unused := ""
-	for pause := askAgainMin; k.mayChoose(object.KindEndpointSlice); pause = min(2*pause, askAgainMax) {
+	if !k.mayChoose(object.KindEndpointSlice) {
+		k.choose("")
+		return true
+	}
+	for pause := askAgainMin; ; pause = min(2*pause, askAgainMax) {
 		served, err := servesSlices(ctx, k.client)
 		if err == nil {
-			if unused = object.KindEndpoints; !served {
+			unused := object.KindEndpoints
+			if !served {
 				unused = object.KindEndpointSlice
 				k.log.Info("the API serves no EndpointSlices, Endpoints are read instead")
 			}
-			break
+			k.choose(unused)
+			k.recovered(object.KindEndpointSlice) // from the failures to choose; no informer of it has begun
+			return true
 		}
 		if ctx.Err() == nil {
 			k.failed(&k.resources[object.KindEndpointSlice].Resource, err)
@@ -47,11 +53,13 @@ func (k *Source) chooseEndpoints(ctx context.Context) bool {
 		case <-time.After(pause):
 		}
 	}
+}
+
+// choose records which kind is not read; "" if there was no choice.
+func (k *Source) choose(unused string) {
 	k.mu.Lock()
+	defer k.mu.Unlock()
 	k.unused, k.chosen = unused, true
-	k.mu.Unlock()
-	k.recovered(object.KindEndpointSlice)
-	return true
 }
 
 // servesSlices reports whether the API has EndpointSlices. A client that may not list them is refused whether they exist or

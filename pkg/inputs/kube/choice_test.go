@@ -156,6 +156,16 @@ func TestWhichEndpointsAreRead(t *testing.T) {
 	}
 }
 
+// TestARefusalOutlastsTheStart: there is nothing to choose, so the informer may be refused before Run notices that.
+func TestARefusalOutlastsTheStart(t *testing.T) {
+	k := New(balancedCluster(), Options{Options: source.Options{Endpoints: source.EndpointsSlices}}, quiet())
+	informed := k.resources[object.KindEndpointSlice]
+	require.NoError(t, k.prepare(informed))
+	k.failed(&informed.Resource, unknown())
+	require.True(t, k.chooseEndpoints(t.Context()))
+	require.Equal(t, []string{"endpointslices.discovery.k8s.io"}, places(k))
+}
+
 func TestEndpointsOfAClusterChange(t *testing.T) {
 	client := balancedCluster()
 	k := New(client, Options{Options: source.Options{Endpoints: source.EndpointsClassic}}, quiet())
