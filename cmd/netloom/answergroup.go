@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/netloom/netloom/pkg/answers/probe"
+	"github.com/netloom/netloom/pkg/answers/reach"
 )
 
 // answerGroup is the answers for some sources and some destinations that differ in nothing else.
@@ -39,6 +40,7 @@ func grouped(answers []probe.Answer) []probe.Answer {
 
 // endsText names ends, the first few of many.
 func endsText(names []string) string {
+	names = reach.AsWorkloads(slices.Clone(names))
 	text := some(names, strings.Clone)
 	if len(names) > 1 {
 		text += fmt.Sprintf(" (%d)", len(names))

@@ -167,7 +167,7 @@ func printChanges(out io.Writer, form string, r *audit.Report, c *audit.Changes)
 
 // auditText formats a report, with the pods that are not isolated or exposed only.
 func auditText(r *audit.Report, i palette) string {
-	namespaces := table{head: []string{"NAMESPACE", "PODS", "ISOLATED INGRESS", "ISOLATED EGRESS", "OPEN TO WORLD", "REACH WORLD"}}
+	namespaces := table{head: []string{"NAMESPACE", strings.ToUpper(r.Noun(0)), "ISOLATED INGRESS", "ISOLATED EGRESS", "OPEN TO WORLD", "REACH WORLD"}}
 	row := func(name string, c *audit.Counts) {
 		namespaces.add(name, strconv.Itoa(c.Pods), strconv.Itoa(c.IsolatedIngress), strconv.Itoa(c.IsolatedEgress),
 			strconv.Itoa(c.FromWorld), strconv.Itoa(c.ToWorld))
@@ -176,12 +176,9 @@ func auditText(r *audit.Report, i palette) string {
 		row(r.Namespaces[n].Name, &r.Namespaces[n].Counts)
 	}
 	row("all", &r.Summary.Counts)
-	exposed := table{head: []string{"OPEN POD", "ISOLATED", "FROM OUTSIDE", "TO OUTSIDE"}}
+	exposed := table{head: []string{"OPEN " + strings.ToUpper(r.Noun(1)), "ISOLATED", "FROM OUTSIDE", "TO OUTSIDE"}}
 	for n := range r.Pods {
 		p := &r.Pods[n]
-		if (object.Key{Name: p.Name}).Repeats() {
-			continue
-		}
 		if !p.Ingress || !p.Egress || p.FromWorld.Scope == audit.World {
 			exposed.add(p.Namespace+"/"+p.Name, isolationText(p), accessText(&p.FromWorld), accessText(&p.ToWorld))
 		}
@@ -195,7 +192,7 @@ func auditText(r *audit.Report, i palette) string {
 		}
 		matrix.add(c.From, c.To, fmt.Sprintf("%d of %d", c.Allowed, c.Pairs), traffic)
 	}
-	policies := table{head: []string{"POLICY", "CREATED", "PODS", "RULES", "ONLY IT ISOLATES"}}
+	policies := table{head: []string{"POLICY", "CREATED", strings.ToUpper(r.Noun(0)), "RULES", "ONLY IT ISOLATES"}}
 	for n := range r.Policies {
 		p := &r.Policies[n]
 		name := object.Ref{Kind: p.Kind, Namespace: p.Namespace, Name: p.Name}
@@ -203,7 +200,7 @@ func auditText(r *audit.Report, i palette) string {
 		if created == "" {
 			created = "unknown"
 		}
-		policies.add(name.Path(), created, strconv.Itoa(p.Pods), strconv.Itoa(p.Rules), counted(p.Sole, "pod"))
+		policies.add(name.Path(), created, strconv.Itoa(p.Pods), strconv.Itoa(p.Rules), fmt.Sprintf("%d %s", p.Sole, r.Noun(p.Sole)))
 	}
 	var parts []string
 	for _, t := range []*table{&namespaces, &exposed, &matrix, &policies} {

@@ -53,6 +53,7 @@ first, as in b/pod/shop/db-0; --peer-manifests adds clusters. To find out which 
 		kinds := append(name.ClusterPolicyKinds(), name.NetworkPolicy, name.Pod, name.Service)
 		names := manifests.names(cmd, "", kinds...)
 		names = append(names, manifests.sdwanNames(cmd)...)
+		names = append(names, manifests.workloadNames(cmd, typed)...)
 		return startingWith(typed, names), cobra.ShellCompDirectiveNoFileComp
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

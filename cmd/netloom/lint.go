@@ -189,7 +189,7 @@ func lintText(r *lint.Report, wide bool, i palette) string {
 	if found == "" {
 		found = i.good("no finding")
 	}
-	w.line("%s; %d %s judged by %s", found, r.Policies, nounOf(r.Policies, "policy", "policies"), counted(r.Pods, "pod"))
+	w.line("%s; %d %s judged by %s", found, r.Policies, nounOf(r.Policies, "policy", "policies"), r.Judged())
 	return w.String()
 }
 

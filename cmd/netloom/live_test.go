@@ -63,6 +63,7 @@ func TestAnswersOfADaemonAreThoseOfItsManifests(t *testing.T) {
 			want := netloom(t, append(args, "-f", exampleDir)...)
 			got := netloom(t, append(args, "--server", url)...)
 			require.NotEmpty(t, want.out+want.errout)
+			want.out = strings.ReplaceAll(want.out, "suggest -f "+exampleDir, "suggest --server "+url)
 			require.Equal(t, want, got)
 		})
 	}
@@ -162,6 +163,7 @@ func TestADaemonIsFoundInItsCluster(t *testing.T) {
 	kubeconfig := api(t, running(t, exampleDir))
 	args := []string{"probe", "shop/web-0->shop/db-0:5432"}
 	want := netloom(t, append(args, "-f", exampleDir)...)
+	want.out = strings.ReplaceAll(want.out, "suggest -f "+exampleDir, "suggest --kubeconfig "+kubeconfig+" --server auto")
 	require.Equal(t, want, netloom(t, append(args, "--server", "auto", "--kubeconfig", kubeconfig)...))
 }
 

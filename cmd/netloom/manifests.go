@@ -307,6 +307,19 @@ func (f *manifestsFlag) names(cmd *cobra.Command, plain name.Kind, kinds ...name
 	return all
 }
 
+// workloadNames lists the workloads in the manifests, such as deploy/shop/web, once something is typed: before that, the names of their pods
+// are completions enough.
+func (f *manifestsFlag) workloadNames(cmd *cobra.Command, typed string) []string {
+	if typed == "" {
+		return nil
+	}
+	inv := f.quietly(cmd)
+	if inv == nil {
+		return nil
+	}
+	return inv.WorkloadNames()
+}
+
 // startingWith lists the names that begin with the typed text.
 func startingWith(typed string, names []string) []string {
 	return slices.DeleteFunc(names, func(n string) bool { return !strings.HasPrefix(n, typed) })

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -104,7 +105,7 @@ func completeConnection(manifests *manifestsFlag) cobra.CompletionFunc {
 		if from, to, ok := strings.Cut(typed, "->"); ok {
 			kinds, head, end = append(kinds, name.Service, name.Node), from+"->", to
 		}
-		names := startingWith(end, manifests.names(cmd, kinds[0], kinds...))
+		names := startingWith(end, append(manifests.names(cmd, kinds[0], kinds...), manifests.workloadNames(cmd, end)...))
 		for i := range names {
 			names[i] = head + names[i]
 		}
@@ -151,8 +152,12 @@ func runProbe(cmd *cobra.Command, inv *world.World, questions []question.Questio
 		rows = rowNamer(o.rows, inv)
 	}
 	var faults []error
+	var lacking []string // questions about connections for which only rules are missing
 	for _, q := range questions {
 		answers, err := probe.WithRows(inv, q, o.where, rows)
+		if slices.ContainsFunc(answers, func(a probe.Answer) bool { return a.Lacks() }) {
+			lacking = append(lacking, asTyped(q))
+		}
 		report.Answers, faults = append(report.Answers, answers...), append(faults, err)
 	}
 	if err := errors.Join(faults...); err != nil {
@@ -176,7 +181,7 @@ func runProbe(cmd *cobra.Command, inv *world.World, questions []question.Questio
 	var err error
 	switch form {
 	case formTable, formWide:
-		_, err = fmt.Fprint(out, answersText(report.Answers, paletteFor(out)))
+		_, err = fmt.Fprint(out, answersText(report.Answers, paletteFor(out))+o.remedy(cmd, lacking))
 	case formName:
 		err = printNames(out, decidingPolicies(report.Answers))
 	default:

@@ -64,7 +64,7 @@ Exit with 0 if there are no problems, with 3 if there are or if there is nothing
 				cmd.PrintErrln("note:", what)
 			}
 		}
-		if err := printTranslation(cmd.OutOrStdout(), output.form, manifests.title(), &t, state.View.EndpointCount()); err != nil {
+		if err := printTranslation(cmd.OutOrStdout(), output.form, manifests.title(), &t, subjectsOf(state.View)); err != nil {
 			return err
 		}
 		return certain(&state)
@@ -72,7 +72,7 @@ Exit with 0 if there are no problems, with 3 if there are or if there is nothing
 	return cmd
 }
 
-func printTranslation(w io.Writer, form, path string, t *translation, pods int) error {
+func printTranslation(w io.Writer, form, path string, t *translation, pods subjects) error {
 	switch form {
 	case "table":
 		_, err := fmt.Fprint(w, translationText(&t.Intents, pods, paletteFor(w)))
@@ -98,29 +98,29 @@ func printTranslation(w io.Writer, form, path string, t *translation, pods int) 
 }
 
 // translationText formats intents: a line for each rule, and for each frontend.
-func translationText(d *intents.List, endpoints int, i palette) string {
+func translationText(d *intents.List, pods subjects, i palette) string {
 	sets := map[string]*intents.Set{}
 	for n := range d.Sets {
 		sets[d.Sets[n].ID] = &d.Sets[n]
 	}
-	policies := table{head: []string{"POLICY", "DIRECTION", "PODS", "PORTS", "PEERS"}}
+	policies := table{head: []string{"POLICY", "DIRECTION", pods.heading(), "PORTS", "PEERS"}}
 	for n := range d.Policies {
 		p := &d.Policies[n]
 		if p.Priority != nil {
 			continue
 		}
-		pods := 0
+		all := 0
 		if s := sets[p.Subject]; s != nil {
-			pods = len(s.Members)
+			all = s.Subjects
 		}
-		origin, direction, count := p.Origin, p.Direction, strconv.Itoa(pods)
+		origin, direction, count := p.Origin, p.Direction, strconv.Itoa(all)
 		if len(p.Rules) == 0 {
 			policies.add(origin, direction, count, "none", "none")
 		}
 		for k := range p.Rules {
 			r := &p.Rules[k]
 			if s := sets[r.Subject]; s != nil {
-				count = fmt.Sprintf("%d of %d", len(s.Members), pods)
+				count = fmt.Sprintf("%d of %d", s.Subjects, all)
 			}
 			policies.add(origin, direction, count, strings.Join(r.Ports, ", "), peerTitle(sets, r.Peer))
 			origin, direction, count = "", "", ""
@@ -141,13 +141,13 @@ func translationText(d *intents.List, endpoints int, i palette) string {
 		}
 	}
 	var parts []string
-	for _, t := range append([]*table{orderedTable(d, sets), &policies, &balancers}, sdwanTables(d)...) {
+	for _, t := range append([]*table{orderedTable(d, sets, pods.heading()), &policies, &balancers}, sdwanTables(d)...) {
 		if len(t.rows) > 0 {
 			parts = append(parts, t.text("", i))
 		}
 	}
 	if len(parts) == 0 {
-		return nothingText(endpoints)
+		return nothingText(pods)
 	}
 	return strings.Join(parts, "\n")
 }
@@ -161,16 +161,16 @@ func backendName(b intents.Backend) string {
 }
 
 // nothingText is the translation of manifests without policies and Services. That everything is allowed can only be said of what was read.
-func nothingText(pods int) string {
-	if pods == 0 {
+func nothingText(pods subjects) string {
+	if pods.n == 0 {
 		return "no policies, no Services and no pods\n"
 	}
-	return fmt.Sprintf("no policies and no Services: nothing restricts the connections of %s\n", counted(pods, "pod"))
+	return fmt.Sprintf("no policies and no Services: nothing restricts the connections of %s\n", counted(pods.n, pods.noun()))
 }
 
 // orderedTable has a line for each rule of cluster-wide policies, in the order of evaluation.
-func orderedTable(d *intents.List, sets map[string]*intents.Set) *table {
-	t := &table{head: []string{"TIER", "PRIORITY", "POLICY", "DIRECTION", "PODS", "ACTION", "PORTS", "PEERS"}}
+func orderedTable(d *intents.List, sets map[string]*intents.Set, heading string) *table {
+	t := &table{head: []string{"TIER", "PRIORITY", "POLICY", "DIRECTION", heading, "ACTION", "PORTS", "PEERS"}}
 	var policies []*intents.Policy
 	for n := range d.Policies {
 		if d.Policies[n].Priority != nil {
@@ -186,18 +186,18 @@ func orderedTable(d *intents.List, sets map[string]*intents.Set) *table {
 		)
 	})
 	for _, p := range policies {
-		pods := 0
+		all := 0
 		if s := sets[p.Subject]; s != nil {
-			pods = len(s.Members)
+			all = s.Subjects
 		}
-		tier, priority, origin, direction, count := p.Tier, strconv.Itoa(int(*p.Priority)), p.Origin, p.Direction, strconv.Itoa(pods)
+		tier, priority, origin, direction, count := p.Tier, strconv.Itoa(int(*p.Priority)), p.Origin, p.Direction, strconv.Itoa(all)
 		if len(p.Rules) == 0 {
 			t.add(tier, priority, origin, direction, count, "none", "none", "none")
 		}
 		for k := range p.Rules {
 			r := &p.Rules[k]
 			if s := sets[r.Subject]; s != nil {
-				count = fmt.Sprintf("%d of %d", len(s.Members), pods)
+				count = fmt.Sprintf("%d of %d", s.Subjects, all)
 			}
 			t.add(tier, priority, origin, direction, count, r.Action, strings.Join(r.Ports, ", "), peerTitle(sets, r.Peer))
 			tier, priority, origin, direction, count = "", "", "", "", ""
@@ -218,5 +218,5 @@ func peerTitle(sets map[string]*intents.Set, peer string) string {
 	if len(s.Prefixes) > 0 && strings.HasPrefix(s.Title, s.Prefixes[0].String()) { // there are no pods among them
 		return intent.PrefixText(s.Prefixes)
 	}
-	return fmt.Sprintf("%s (%d)", title, len(s.Members))
+	return fmt.Sprintf("%s (%d)", title, s.Subjects)
 }

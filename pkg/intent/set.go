@@ -77,6 +77,22 @@ func (s *Set) Len() int {
 	return s.Members.Len()
 }
 
+// Subjects counts the endpoints of s as reports do: the made-up ones of a workload as one. See object.Key.Subject.
+func (s *Set) Subjects() int {
+	if s.Len() == 0 {
+		return 0
+	}
+	standIns, others := map[object.Key]bool{}, 0
+	for e := range s.Members.All() {
+		if e.Key.StandsIn() {
+			standIns[e.Key.Subject()] = true
+		} else {
+			others++
+		}
+	}
+	return len(standIns) + others
+}
+
 // HasKey reports whether the endpoint k is a member. Prefixes do not matter.
 func (s *Set) HasKey(k object.Key) bool {
 	return s != nil && s.Members != nil && s.Members.HasKey(k)

@@ -2,6 +2,7 @@ package object
 
 import (
 	"cmp"
+	"regexp"
 	"strings"
 )
 
@@ -20,9 +21,34 @@ func (k Key) String() string {
 	return k.Cluster + "/" + k.Namespace + "/" + k.Name
 }
 
+// StandsIn reports whether k is that of a made-up pod, which stands for those of a workload, such as shop/deploy/web or shop/sts/db-0. No
+// pod of a cluster has a slash in its name.
+func (k Key) StandsIn() bool { return strings.Contains(k.Name, "/") }
+
+// twin is how the name of the second of two equal pods that stand for those of a workload ends. No name of a pod of a cluster ends so.
+const twin = "+1"
+
 // Repeats reports whether k is that of the second of two equal pods that stand for those of a workload, such as shop/deploy/web+1, which
-// only matters for connections between the two. No pod in a cluster has such a name.
-func (k Key) Repeats() bool { return strings.HasSuffix(k.Name, "+1") }
+// only matters for connections between the two.
+func (k Key) Repeats() bool { return strings.HasSuffix(k.Name, twin) }
+
+// First is the key of the first of the two if k Repeats, otherwise k.
+func (k Key) First() Key {
+	k.Name = strings.TrimSuffix(k.Name, twin)
+	return k
+}
+
+// numbered is a pod that stands for one of a StatefulSet.
+var numbered = regexp.MustCompile(`^(sts/.+)-\d+$`)
+
+// Subject is what k counts as in reports: all made-up pods of one workload as one, such as shop/deploy/web and shop/sts/db; a pod of a
+// cluster as itself.
+func (k Key) Subject() Key {
+	if k.StandsIn() {
+		k.Name = numbered.ReplaceAllString(k.First().Name, "$1")
+	}
+	return k
+}
 
 // Compare orders keys by cluster, namespace and name.
 func (k Key) Compare(o Key) int {

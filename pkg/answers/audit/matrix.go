@@ -18,7 +18,7 @@ func (a *auditor) matrix() {
 			fmt.Sprintf("connections of %d namespaces, from %s on: the matrix has at most %d", len(names)-maxNamespaces, names[maxNamespaces], maxNamespaces))
 		names = names[:maxNamespaces]
 		for _, held := range a.held {
-			maps.DeleteFunc(held, func(name string, _ int) bool { return name > names[maxNamespaces-1] })
+			maps.DeleteFunc(held, func(name string, _ tally) bool { return name > names[maxNamespaces-1] })
 		}
 	}
 	cells := map[[2]string]*Cell{}
@@ -41,9 +41,9 @@ func (a *auditor) matrix() {
 				for to, m := range a.held[j] {
 					at := [2]string{from, to}
 					c := cells[at]
-					pairs := n * m
+					pairs := n.addrs * m.addrs
 					if i == j && from == to {
-						pairs -= n // an address and itself
+						pairs = n.pairs
 					}
 					c.Pairs += pairs
 					if !table.Kind(kind).Empty() {
@@ -68,4 +68,22 @@ func (a *auditor) matrix() {
 		a.out.Matrix = append(a.out.Matrix, *c)
 	}
 	slices.SortFunc(a.out.Matrix, func(x, y Cell) int { return cmp.Or(cmp.Compare(x.From, y.From), cmp.Compare(x.To, y.To)) })
+}
+
+// tally is a number of addresses of pods. Equal pods that stand for a workload have one.
+type tally struct {
+	addrs int
+	// pairs are those between two of them, in both directions, and those between equal pods of one workload.
+	pairs int
+}
+
+// add adds the address of another pod; again says that one of an equal pod is counted.
+func (t tally) add(again bool) tally {
+	if again {
+		t.pairs++
+		return t
+	}
+	t.pairs += 2 * t.addrs
+	t.addrs++
+	return t
 }

@@ -43,16 +43,16 @@ func (r *Report) WriteHTML(w io.Writer, changes *Changes) error {
 		p.markup(`<p class="open">Not examined: `, html.EscapeString(what), "</p>\n")
 	}
 	s := r.Summary
-	p.markup(fmt.Sprintf("<p>%d pods in %d namespaces, %d policies. Isolated for ingress: %d, for egress: %d.\n"+
+	p.markup(fmt.Sprintf("<p>%d %s in %d namespaces, %d policies. Isolated for ingress: %d, for egress: %d.\n"+
 		"Open to the world: %d. Able to reach the world: %d.</p>\n",
-		s.Pods, s.Namespaces, s.Policies, s.IsolatedIngress, s.IsolatedEgress, s.FromWorld, s.ToWorld))
+		s.Pods, r.Noun(s.Pods), s.Namespaces, s.Policies, s.IsolatedIngress, s.IsolatedEgress, s.FromWorld, s.ToWorld))
 	if changes != nil {
 		p.changes(changes)
 	}
-	p.namespaces(r.Namespaces)
+	p.namespaces(r)
 	p.matrix(r.Matrix)
-	p.policies(r.Policies)
-	p.pods(r.Pods)
+	p.policies(r)
+	p.pods(r)
 	p.markup("</body>\n</html>\n")
 	return p.Flush()
 }
@@ -134,10 +134,18 @@ func (p page) changes(c *Changes) {
 	p.end()
 }
 
-func (p page) namespaces(list []Namespace) {
-	p.table("Namespaces", "Namespace", "Pods", "Isolated for ingress", "Isolated for egress", "Open to the world", "Reach the world")
-	for i := range list {
-		n := &list[i]
+// heading is the word for what is counted, as a heading.
+func (r *Report) heading() string {
+	if r.StandsIn() {
+		return "Workloads"
+	}
+	return "Pods"
+}
+
+func (p page) namespaces(r *Report) {
+	p.table("Namespaces", "Namespace", r.heading(), "Isolated for ingress", "Isolated for egress", "Open to the world", "Reach the world")
+	for i := range r.Namespaces {
+		n := &r.Namespaces[i]
 		p.row(text(n.Name), count(n.Pods), count(n.IsolatedIngress).openIf(n.IsolatedIngress < n.Pods),
 			count(n.IsolatedEgress).openIf(n.IsolatedEgress < n.Pods), count(n.FromWorld).openIf(n.FromWorld > 0), count(n.ToWorld))
 	}
@@ -153,10 +161,10 @@ func (p page) matrix(list []Cell) {
 	p.end()
 }
 
-func (p page) policies(list []Policy) {
-	p.table("Policies, oldest first", "Policy", "Created", "Directions", "Pods", "Rules", "Pods that only it isolates")
-	for i := range list {
-		x := &list[i]
+func (p page) policies(r *Report) {
+	p.table("Policies, oldest first", "Policy", "Created", "Directions", r.heading(), "Rules", r.heading()+" that only it isolates")
+	for i := range r.Policies {
+		x := &r.Policies[i]
 		name := x.Name
 		if x.Namespace != "" {
 			name = x.Namespace + "/" + x.Name
@@ -166,10 +174,10 @@ func (p page) policies(list []Policy) {
 	p.end()
 }
 
-func (p page) pods(list []Pod) {
-	p.table("Pods", "Pod", "Isolated for ingress", "Isolated for egress", "Reached from outside", "Reaches outside")
-	for i := range list {
-		x := &list[i]
+func (p page) pods(r *Report) {
+	p.table(r.heading(), strings.TrimSuffix(r.heading(), "s"), "Isolated for ingress", "Isolated for egress", "Reached from outside", "Reaches outside")
+	for i := range r.Pods {
+		x := &r.Pods[i]
 		p.row(text(x.Namespace+"/"+x.Name), text(yes(x.Ingress)).openIf(!x.Ingress), text(yes(x.Egress)).openIf(!x.Egress),
 			text(x.FromWorld.text()), text(x.ToWorld.text()))
 	}

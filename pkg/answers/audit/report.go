@@ -1,5 +1,11 @@
 package audit
 
+import (
+	"slices"
+
+	"github.com/netloom/netloom/pkg/object"
+)
+
 // Report is the isolation of one state. All lists are sorted.
 type Report struct {
 	Summary    Summary     `json:"summary"`
@@ -11,7 +17,24 @@ type Report struct {
 	NotExamined []string `json:"notExamined,omitempty"`
 }
 
-// Counts are numbers of pods.
+// StandsIn reports whether workloads are counted instead of pods: the made-up pods of each count once, any other pod as itself.
+func (r *Report) StandsIn() bool {
+	return slices.ContainsFunc(r.Pods, func(p Pod) bool { return object.Key{Name: p.Name}.StandsIn() })
+}
+
+// Noun is the word for n of what is counted: pods or workloads.
+func (r *Report) Noun(n int) string {
+	noun := "pod"
+	if r.StandsIn() {
+		noun = "workload"
+	}
+	if n != 1 {
+		noun += "s"
+	}
+	return noun
+}
+
+// Counts are numbers of pods. The made-up pods of a workload count as one.
 type Counts struct {
 	Pods            int `json:"pods"`
 	IsolatedIngress int `json:"isolatedIngress"` // a policy protects them for ingress: see lint.Guarded
@@ -34,7 +57,7 @@ type Namespace struct {
 	Counts
 }
 
-// Pod is the isolation of a pod.
+// Pod is the isolation of a pod, or of all pods that stand for those of a workload.
 type Pod struct {
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
@@ -64,7 +87,7 @@ const (
 type Cell struct {
 	From    string   `json:"from"`
 	To      string   `json:"to"`
-	Allowed int      `json:"allowed"` // pairs of addresses between which anything passes
+	Allowed int      `json:"allowed"` // pairs of addresses between which anything passes; equal pods of a workload have one
 	Pairs   int      `json:"pairs"`   // all pairs of different addresses of one family
 	Traffic []string `json:"traffic"` // what passes, the first maxTraffic
 	More    bool     `json:"more,omitempty"`
@@ -78,7 +101,7 @@ type Policy struct {
 	Created   string `json:"created,omitempty"` // in the format of RFC 3339; "" if unknown, as in most manifests
 	Ingress   bool   `json:"ingress"`           // whether it applies to the direction
 	Egress    bool   `json:"egress"`
-	Pods      int    `json:"pods"` // that it selects
+	Pods      int    `json:"pods"` // that it selects, as in Counts
 	Rules     int    `json:"rules"`
 	// Sole counts the pods that only this NetworkPolicy isolates in some direction.
 	Sole int `json:"sole"`

@@ -46,21 +46,23 @@ type auditor struct {
 	guarded *lint.Guarded
 	out     Report
 	spaces  map[string]*Namespace
-	pods    map[object.Key]*Pod
+	pods    map[object.Key]*Pod // by subject
 	places  []reach.Place
-	inside  []*reach.Class   // those with pods
-	held    []map[string]int // by class in inside: its addresses of pods by namespace
-	world   []*reach.Class   // those with addresses outside
+	inside  []*reach.Class     // those with pods
+	held    []map[string]tally // by class in inside: its addresses of pods by namespace
+	world   []*reach.Class     // those with addresses outside
 }
 
 // collect lists pods and namespaces.
 func (a *auditor) collect() {
 	for e := range a.View.Endpoints() {
-		p := &Pod{
-			Namespace: e.Key.Namespace, Name: e.Key.Name, FromWorld: Access{Scope: None}, ToWorld: Access{Scope: None},
-			Ingress: a.guarded.Has(intent.Ingress, e.Key), Egress: a.guarded.Has(intent.Egress, e.Key),
+		k := e.Key.Subject()
+		p := a.pods[k]
+		if p == nil {
+			p = &Pod{Namespace: k.Namespace, Name: k.Name, FromWorld: Access{Scope: None}, ToWorld: Access{Scope: None}, Ingress: true, Egress: true}
+			a.pods[k] = p
 		}
-		a.pods[e.Key] = p
+		p.Ingress, p.Egress = p.Ingress && a.guarded.Has(intent.Ingress, e.Key), p.Egress && a.guarded.Has(intent.Egress, e.Key)
 		if a.spaces[p.Namespace] == nil {
 			a.spaces[p.Namespace] = &Namespace{Name: p.Namespace}
 		}
@@ -88,13 +90,19 @@ func (a *auditor) classify() {
 	}
 	a.places = append(reach.PlacesOf(endpoints), reach.Outside(func(addr netip.Addr) bool { return taken[addr] }, a.Snapshot)...)
 	for _, c := range reach.Classify(a.places, a.Snapshot) {
-		held, outside := map[string]int{}, false
-		for _, p := range c.Places { // policies may treat pods and addresses outside alike
+		held, outside := map[string]tally{}, false
+		counted := map[object.Key]object.Key{} // by subject: the first pod
+		for _, p := range c.Places {           // policies may treat pods and addresses outside alike
 			if p.Standing.IsValid() {
 				outside = true
-			} else {
-				held[p.Party.Key.Namespace]++
+				continue
 			}
+			k := p.Party.Key
+			first, known := counted[k.Subject()]
+			if !known {
+				counted[k.Subject()] = k
+			}
+			held[k.Namespace] = held[k.Namespace].add(known && first != k)
 		}
 		if outside {
 			a.world = append(a.world, c)
@@ -109,7 +117,7 @@ func (a *auditor) classify() {
 func (a *auditor) podsOf(c *reach.Class, do func(*Pod)) {
 	for _, p := range c.Places {
 		if !p.Standing.IsValid() {
-			do(a.pods[p.Party.Key])
+			do(a.pods[p.Party.Key.Subject()])
 		}
 	}
 }
@@ -253,7 +261,7 @@ func (a *auditor) policies() {
 		}
 		out, set := at[ref], a.Snapshot.Set(p.Subject)
 		out.Ingress, out.Egress = out.Ingress || p.Direction == intent.Ingress, out.Egress || p.Direction == intent.Egress
-		out.Pods = max(out.Pods, set.Len())
+		out.Pods = max(out.Pods, set.Subjects())
 		out.Rules += countPaths(p)
 		texts[ref] += fmt.Sprintf("%d %d %s %d %v %+v\n", p.Direction, p.Tier, p.Subject, p.Priority, p.Isolates, p.Rules)
 		if p.Isolates && set.Len() > 0 {
@@ -273,7 +281,7 @@ func (a *auditor) policies() {
 				if sole[p.Origin.Ref()] == nil {
 					sole[p.Origin.Ref()] = map[object.Key]bool{}
 				}
-				sole[p.Origin.Ref()][e.Key] = true
+				sole[p.Origin.Ref()][e.Key.Subject()] = true
 			}
 		}
 	}

@@ -35,7 +35,7 @@ func membersOf(set *intent.Set, nameOf func(object.Key) string) Members {
 		m.Pods = append(m.Pods, nameOf(e.Key))
 	}
 	slices.Sort(m.Pods)
-	m.Pods = reach.WithoutTwins(m.Pods)
+	m.Pods = reach.AsWorkloads(m.Pods)
 	m.Count = len(m.Pods)
 	m.Pods = m.Pods[:min(len(m.Pods), maxMembers)]
 	return m

@@ -3,7 +3,6 @@ package impact
 import (
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/netloom/netloom/labelcache"
 	"github.com/netloom/netloom/pkg/answers/reach"
@@ -77,7 +76,7 @@ func (c *comparison) pair() {
 	}
 	byLabels, byWorkload, was := map[string]object.Key{}, map[string]object.Key{}, workloadsOf(c.before)
 	for _, key := range slices.SortedFunc(maps.Keys(c.old), object.Key.Compare) {
-		if kin := kinship(c.old[key]); kin != "" {
+		if kin := world.Kinship(c.old[key]); kin != "" {
 			keepFirst(byLabels, kin, key)
 		}
 		if load := was[key]; load != "" {
@@ -86,7 +85,7 @@ func (c *comparison) pair() {
 	}
 	is := workloadsOf(c.after)
 	for _, key := range c.appeared {
-		found, ok := byLabels[kinship(c.now[key])]
+		found, ok := byLabels[world.Kinship(c.now[key])]
 		if !ok {
 			found, ok = byWorkload[is[key]]
 		}
@@ -100,28 +99,6 @@ func keepFirst(in map[string]object.Key, text string, key object.Key) {
 	if _, known := in[text]; !known {
 		in[text] = key
 	}
-}
-
-// ofRevision are the labels that differ from one pod of a workload, or one revision of it, to the next.
-var ofRevision = map[string]bool{
-	"pod-template-hash": true, "controller-revision-hash": true, "pod-template-generation": true, "rollouts-pod-template-hash": true,
-	"statefulset.kubernetes.io/pod-name": true, "apps.kubernetes.io/pod-index": true,
-	"controller-uid": true, "job-name": true, "batch.kubernetes.io/controller-uid": true, "batch.kubernetes.io/job-name": true,
-	"batch.kubernetes.io/job-completion-index": true,
-}
-
-// kinship is the same for pods of one namespace with the same labels, but for those of a revision; "" for a pod without labels.
-func kinship(e *labelcache.Endpoint) string {
-	words := []string{e.Key.Cluster, e.Key.Namespace}
-	for _, k := range slices.Sorted(maps.Keys(e.Labels)) {
-		if !ofRevision[k] {
-			words = append(words, k+"="+e.Labels[k])
-		}
-	}
-	if len(words) == 2 || e.Opaque {
-		return ""
-	}
-	return strings.Join(words, " ")
 }
 
 // workloadsOf names the workloads of pods, as far as they are known.
@@ -164,23 +141,16 @@ func (c *comparison) group(places []reach.Place) reach.Group {
 	return reach.GroupOf(places, c.areas, c.name)
 }
 
-// firstOf is the first of two pods that stand for one workload, if a pod is the second.
-func firstOf(k object.Key) (object.Key, bool) {
-	first, second := strings.CutSuffix(k.Name, "+1") // no name of a pod ends so
-	k.Name = first
-	return k, second
-}
-
 // names are the names of pods of one state only, in order. If it differs how many pods stand for a workload, that is not listed.
 func (c *comparison) names(keys []object.Key) []string {
 	var out []string
 	for _, k := range keys {
-		if first, second := firstOf(k); !second || c.old[first] == nil && c.now[first] == nil {
+		if first := k.First(); !k.Repeats() || c.old[first] == nil && c.now[first] == nil {
 			out = append(out, c.name(k))
 		}
 	}
 	slices.Sort(out)
-	return out
+	return reach.AsWorkloads(out)
 }
 
 func (c *comparison) counterpartNames() map[string]string {
@@ -189,7 +159,7 @@ func (c *comparison) counterpartNames() map[string]string {
 	}
 	out := map[string]string{}
 	for key, other := range c.counterparts {
-		if first, second := firstOf(key); !second || first != other {
+		if _, twice := c.counterparts[key.First()]; (!key.Repeats() || !twice) && key.First() != other {
 			out[c.name(key)] = c.name(other)
 		}
 	}

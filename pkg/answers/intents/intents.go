@@ -28,6 +28,7 @@ type Set struct {
 	Members  []string       `json:"members,omitempty"` // as [cluster/]namespace/name
 	Prefixes []netip.Prefix `json:"prefixes,omitempty"`
 	Within   []netip.Prefix `json:"within,omitempty"` // narrows the members' addresses
+	Subjects int            `json:"-"`                // members, those that stand for one workload as one
 }
 
 // Policy is the intent of one object in one direction.
@@ -137,7 +138,7 @@ func OfSnapshot(s *intent.Snapshot) List {
 }
 
 func ofSet(set *intent.Set) Set {
-	d := Set{ID: string(set.ID), Title: set.Title, Prefixes: set.Prefixes, Within: set.Within}
+	d := Set{ID: string(set.ID), Title: set.Title, Prefixes: set.Prefixes, Within: set.Within, Subjects: set.Subjects()}
 	if set.Members != nil {
 		for e := range set.Members.All() {
 			d.Members = append(d.Members, e.Key.String())

@@ -45,7 +45,9 @@ type Report struct {
 	// NotExamined lists what was not looked at because of limits, or because nothing is known about it: there may be more to find.
 	NotExamined []string `json:"notExamined,omitempty"`
 	Policies    int      `json:"policies"` // that were examined
-	Pods        int      `json:"pods"`     // that they were examined with
+	Pods        int      `json:"pods"`     // that they were examined with; the made-up pods of a workload count as one
+	// StandIns means that there are such: what is counted are workloads.
+	StandIns bool `json:"standIns,omitempty"`
 }
 
 // run is the state of Run.
@@ -62,11 +64,12 @@ func Run(c *Cluster, opts Options) Report {
 		opts.Budget = DefaultBudget
 	}
 	r := &run{Cluster: c, opts: opts}
+	subjects := map[object.Key]bool{}
 	for e := range c.View.Endpoints() {
-		if !e.Key.Repeats() {
-			r.out.Pods++
-		}
+		subjects[e.Key.Subject()] = true
+		r.out.StandIns = r.out.StandIns || e.Key.StandsIn()
 	}
+	r.out.Pods = len(subjects)
 	r.collect()
 	for i := range c.Problems {
 		r.out.Findings = append(r.out.Findings, problemFinding(&c.Problems[i]))
@@ -147,10 +150,17 @@ func (r *run) skip(format string, args ...any) {
 // shown is how many names a message lists.
 const shown = 5
 
-// podCount is a number of pods with its noun.
-func podCount(n int) string {
-	if n == 1 {
-		return "1 pod"
+// count is a number of pods or workloads with its noun.
+func (r *Report) count(n int) string {
+	noun := "pod"
+	if r.StandIns {
+		noun = "workload"
 	}
-	return fmt.Sprintf("%d pods", n)
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
 }
+
+// Judged is how many pods the policies were examined with, in words.
+func (r *Report) Judged() string { return r.count(r.Pods) }

@@ -42,14 +42,16 @@ func (r *run) names() {
 	pods := map[*intent.Policy][]string{}
 	for key, p := range most {
 		if !resolving[key] {
-			pods[p] = append(pods[p], key.Namespace+"/"+key.Name)
+			subject := key.Subject()
+			pods[p] = append(pods[p], subject.Namespace+"/"+subject.Name)
 		}
 	}
 	policies := slices.SortedFunc(maps.Keys(pods), func(a, b *intent.Policy) int { return cmp.Compare(a.ID, b.ID) })
 	for _, p := range policies {
 		slices.Sort(pods[p])
+		pods[p] = slices.Compact(pods[p])
 		r.add(newFinding(NoDNS, p.Origin.Ref(), "spec", fmt.Sprintf("isolates %s for egress, and no policy allows DNS (udp/%d): %s",
-			podCount(len(pods[p])), dnsPort, object.Few(pods[p], shown))))
+			r.out.count(len(pods[p])), dnsPort, object.Few(pods[p], shown))))
 	}
 }
 

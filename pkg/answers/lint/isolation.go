@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/netloom/netloom/labelcache"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
 )
@@ -47,35 +46,40 @@ func (g *Guarded) Has(d intent.Direction, k object.Key) bool {
 // isolation finds the pods that no policy protects, by namespace.
 func (r *run) isolation() {
 	guarded := NewGuarded(r.Snapshot)
-	spaces := map[string][]*labelcache.Endpoint{}
+	spaces := map[string]map[object.Key][2]bool{} // by namespace and subject: whether one of its pods is not protected in a direction
 	for e := range r.View.Endpoints() {
-		if !e.Key.Repeats() {
-			spaces[e.Key.Namespace] = append(spaces[e.Key.Namespace], e)
+		of := spaces[e.Key.Namespace]
+		if of == nil {
+			of = map[object.Key][2]bool{}
+			spaces[e.Key.Namespace] = of
 		}
+		open := of[e.Key.Subject()]
+		for _, d := range intent.Directions() {
+			open[d] = open[d] || !guarded.Has(d, e.Key)
+		}
+		of[e.Key.Subject()] = open
 	}
 	for _, name := range slices.Sorted(maps.Keys(spaces)) {
 		var open [2][]string
-		for _, e := range spaces[name] {
+		for _, k := range slices.SortedFunc(maps.Keys(spaces[name]), object.Key.Compare) {
 			for _, d := range intent.Directions() {
-				if !guarded.Has(d, e.Key) {
-					open[d] = append(open[d], e.Key.Name)
+				if spaces[name][k][d] {
+					open[d] = append(open[d], k.Name)
 				}
 			}
 		}
-		slices.Sort(open[intent.Ingress])
-		slices.Sort(open[intent.Egress])
 		ref, all := object.Ref{Kind: object.KindNamespace, Name: name}, len(spaces[name])
 		switch n := len(open[intent.Ingress]); {
 		case n == all && len(open[intent.Egress]) == all:
-			r.add(newFinding(UnisolatedNamespace, ref, "", fmt.Sprintf("no policy isolates a pod of this namespace, which has %s", podCount(all))))
+			r.add(newFinding(UnisolatedNamespace, ref, "", fmt.Sprintf("no policy isolates a pod of this namespace, which has %s", r.out.count(all))))
 			continue
 		case n > 0:
 			r.add(newFinding(UnisolatedPods, ref, "",
-				fmt.Sprintf("not isolated for ingress, %d of %s: %s", n, podCount(all), object.Few(open[intent.Ingress], shown))))
+				fmt.Sprintf("not isolated for ingress, %d of %s: %s", n, r.out.count(all), object.Few(open[intent.Ingress], shown))))
 		}
 		if n := len(open[intent.Egress]); n > 0 {
 			r.add(newFinding(UnisolatedEgress, ref, "",
-				fmt.Sprintf("not isolated for egress, %d of %s: %s", n, podCount(all), object.Few(open[intent.Egress], shown))))
+				fmt.Sprintf("not isolated for egress, %d of %s: %s", n, r.out.count(all), object.Few(open[intent.Egress], shown))))
 		}
 	}
 }

@@ -64,7 +64,7 @@ func (r *run) world() {
 					continue
 				}
 				last = rule.Path // a rule of the object is several if a named port has several numbers
-				to := fmt.Sprintf("to %s of %s", strings.Join(rule.Ports.Strings(), ", "), podCount(r.Snapshot.Set(p.Subject).Len()))
+				to := fmt.Sprintf("to %s of %s", strings.Join(rule.Ports.Strings(), ", "), r.out.count(r.Snapshot.Set(p.Subject).Subjects()))
 				if anywhere {
 					r.add(newFinding(AllowFromAnywhere, x.ref, rule.Path, "admits every pod and every address "+to))
 				} else {

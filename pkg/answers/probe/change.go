@@ -36,11 +36,43 @@ func change(w *world.World, c *connection, egress, ingress *Side) []string {
 		case side.Verdict == Deny && len(side.DeniedBy) > 0:
 			lines = append(lines, fmt.Sprintf("%s of %s: allow or pass it in a rule before %s", d, side.subject, some(side.DeniedBy)))
 		case side.Verdict == Deny:
-			policies := append(slices.Clone(side.IsolatedBy), "another policy that selects it")
+			policies := append(slices.Clone(side.Fitting), "a policy that selects only it") // any other would open more
 			lines = append(lines, fmt.Sprintf("%s of %s: add a rule %s in %s", d, side.subject, what, name.Or(policies)))
 		}
 	}
 	return lines
+}
+
+// Lacks reports whether nothing but rules of NetworkPolicies is missing for the connections: no rule denies them, and all that decides is
+// known.
+func (a *Answer) Lacks() bool {
+	lacks := false
+	for _, s := range a.sides() {
+		if s.Verdict == VerdictUnknown || len(s.DeniedBy) > 0 {
+			return false
+		}
+		lacks = lacks || s.Verdict == Deny
+	}
+	return lacks
+}
+
+// sides lists both directions of every connection.
+func (a *Answer) sides() []*Side {
+	var out []*Side
+	add := func(sides ...*Side) {
+		out = append(out, slices.DeleteFunc(sides, func(s *Side) bool { return s == nil })...)
+	}
+	for i := range a.Flows {
+		f := &a.Flows[i]
+		add(f.Egress, f.Ingress)
+		if f.Service == nil {
+			continue
+		}
+		for k := range f.Service.Choices {
+			add(f.Service.Choices[k].Egress, f.Service.Choices[k].Ingress)
+		}
+	}
+	return out
 }
 
 // closing describes how a direction that allows a connection could deny it.

@@ -191,21 +191,9 @@ func Asker(w *world.World) func(question.Question) (verdict string, change []str
 // unknown lists why an answer is unknown.
 func (a *Answer) unknown() string {
 	var why []string
-	add := func(sides ...*Side) {
-		for _, s := range sides {
-			if s != nil && s.Verdict == VerdictUnknown && !slices.Contains(why, s.Note) {
-				why = append(why, s.Note)
-			}
-		}
-	}
-	for i := range a.Flows {
-		f := &a.Flows[i]
-		add(f.Egress, f.Ingress)
-		if f.Service == nil {
-			continue
-		}
-		for k := range f.Service.Choices {
-			add(f.Service.Choices[k].Egress, f.Service.Choices[k].Ingress)
+	for _, s := range a.sides() {
+		if s.Verdict == VerdictUnknown && !slices.Contains(why, s.Note) {
+			why = append(why, s.Note)
 		}
 	}
 	return strings.Join(why, "; ")

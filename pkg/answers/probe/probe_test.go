@@ -103,6 +103,7 @@ func TestDeniedSaysWhatIsMissing(t *testing.T) {
 		Family: "ipv4", Source: "10.244.1.10", Destination: "10.244.2.20 tcp/9000", Verdict: probe.Deny,
 		Egress: &probe.Side{
 			Verdict: probe.Deny, IsolatedBy: []string{"NetworkPolicy/shop/allow-dns", "NetworkPolicy/shop/default-deny", "NetworkPolicy/shop/web"},
+			Fitting: []string{"NetworkPolicy/shop/web"},
 			NearMisses: []world.Rule{{
 				Policy: "NetworkPolicy/shop/web", Path: "spec.egress[0]",
 				Reason: "allows pods app=api with tcp port api at 9000 in namespace shop, but shop/api-1 does not match",
@@ -110,11 +111,12 @@ func TestDeniedSaysWhatIsMissing(t *testing.T) {
 		},
 		Ingress: &probe.Side{
 			Verdict: probe.Deny, IsolatedBy: []string{"NetworkPolicy/shop/api", "NetworkPolicy/shop/default-deny"},
+			Fitting:    []string{"NetworkPolicy/shop/api"},
 			NearMisses: []world.Rule{{Policy: "NetworkPolicy/shop/api", Path: "spec.ingress[0]", Reason: "only allows tcp/9001"}},
 		},
 		Change: []string{
-			"egress of shop/web-0: add a rule to shop/api-1 on tcp/9000 in NetworkPolicy/shop/allow-dns, NetworkPolicy/shop/default-deny, NetworkPolicy/shop/web or another policy that selects it",
-			"ingress of shop/api-1: add a rule from shop/web-0 on tcp/9000 in NetworkPolicy/shop/api, NetworkPolicy/shop/default-deny or another policy that selects it",
+			"egress of shop/web-0: add a rule to shop/api-1 on tcp/9000 in NetworkPolicy/shop/web or a policy that selects only it",
+			"ingress of shop/api-1: add a rule from shop/web-0 on tcp/9000 in NetworkPolicy/shop/api or a policy that selects only it",
 		},
 	}
 	require.Equal(t, want, a.Flows[0])

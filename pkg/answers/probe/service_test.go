@@ -33,7 +33,7 @@ func TestAServiceIsJudgedByItsEndpoints(t *testing.T) {
 		require.Equal(t, probe.Deny, b.Choices[1].Verdict)
 		require.Equal(t, []string{"NetworkPolicy/shop/locked"}, b.Choices[1].Ingress.IsolatedBy)
 		require.Equal(t, []string{
-			"ingress of shop/db-1: add a rule from shop/web on tcp/15432 in NetworkPolicy/shop/locked or another policy that selects it",
+			"ingress of shop/db-1: add a rule from shop/web on tcp/15432 in NetworkPolicy/shop/locked or a policy that selects only it",
 		}, b.Choices[1].Change)
 	}
 	require.Equal(t, "svc/shop/db:sql", ask(t, inv, "web -> svc/db:sql", question.Where{Namespace: "shop"})[0].To[:15])

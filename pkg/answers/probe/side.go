@@ -18,10 +18,12 @@ type Side struct {
 	// Tier is the tier of cluster-wide policies that decides: admin or baseline; "" if none of the two does.
 	Tier string `json:"tier,omitempty"`
 	// IsolatedBy are the NetworkPolicies that select the end in this direction, if the evaluation comes to them.
-	IsolatedBy []string     `json:"isolatedBy,omitempty"`
-	AllowedBy  []world.Rule `json:"allowedBy,omitempty"` // the rules that allow it
-	DeniedBy   []world.Rule `json:"deniedBy,omitempty"`  // the rules that deny it; none if isolation does
-	PassedBy   []world.Rule `json:"passedBy,omitempty"`  // the rules of earlier tiers that pass it on
+	IsolatedBy []string `json:"isolatedBy,omitempty"`
+	// Fitting are those of IsolatedBy that select only the end and pods like it: a rule in any other applies to more.
+	Fitting   []string     `json:"fitting,omitempty"`
+	AllowedBy []world.Rule `json:"allowedBy,omitempty"` // the rules that allow it
+	DeniedBy  []world.Rule `json:"deniedBy,omitempty"`  // the rules that deny it; none if isolation does
+	PassedBy  []world.Rule `json:"passedBy,omitempty"`  // the rules of earlier tiers that pass it on
 	// NearMisses are the rules that match except for one condition.
 	NearMisses []world.Rule `json:"nearMisses,omitempty"`
 	// Rows are the rows by which a data plane decides, if requested: see Where.
@@ -59,6 +61,9 @@ func side(w *world.World, d intent.Direction, c *connection, decision intent.Dec
 	for _, p := range policies {
 		if p.Isolates && (decision.Isolated || decision.Tier == intent.TierSystem) {
 			s.IsolatedBy = append(s.IsolatedBy, p.Origin.String())
+			if !decision.Allowed && w.SelectsOnly(p, subject) {
+				s.Fitting = append(s.Fitting, p.Origin.String())
+			}
 		}
 	}
 	switch {

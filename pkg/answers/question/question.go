@@ -124,8 +124,11 @@ func PairsOf(w *world.World, q Question, at Where, each bool) ([]Pair, error) {
 			return nil, err
 		}
 		for j := range from {
-			if from[j].Kind == name.Pod && from[j].Name == to[i].Name && len(from)*len(to) > 1 {
+			if itself := from[j].Kind == name.Pod && from[j].Name == to[i].Name && from[j].Key == to[i].Key; itself && len(from)*len(to) > 1 {
 				continue // with patterns, skip a pod's connections to itself
+			}
+			if to[i].Key.Repeats() && from[j].Key != to[i].Key.First() && !each {
+				continue // as to the first
 			}
 			judge, err := judgeOf(w, &from[j], &to[i])
 			if err != nil {
@@ -140,27 +143,29 @@ func PairsOf(w *world.World, q Question, at Where, each bool) ([]Pair, error) {
 	return out, nil
 }
 
-// representatives leaves out ends that are equal to others: pods that stand for those of a workload. Where both ends are the same workload, two
-// of its pods are left.
+// representatives leaves out the second of two equal pods that stand for a workload, except where a connection between the two is asked for.
 func representatives(from, to []world.End) (sources, destinations []world.End) {
-	if w := standIn(from); w != nil && len(from) > 1 && w == standIn(to) {
-		return from[:1], to[1:2]
+	sources = firsts(from, nil)
+	sending := map[object.Key]bool{}
+	for i := range sources {
+		sending[sources[i].Key] = true
 	}
-	if standIn(from) != nil {
-		from = from[:1]
-	}
-	if standIn(to) != nil {
-		to = to[:1]
-	}
-	return from, to
+	return sources, firsts(to, sending)
 }
 
-// standIn is the workload that ends stand for, if they are equal; nil if not. Pods of a StatefulSet have different labels.
-func standIn(ends []world.End) *world.Workload {
-	if w := ends[0].Workload; w != nil && w.StandIn && w.Kind != name.StatefulSet {
-		return w
+// firsts leaves out the second of two equal pods if the first is there, except of those that are also senders.
+func firsts(ends []world.End, senders map[object.Key]bool) []world.End {
+	known := map[object.Key]bool{}
+	for i := range ends {
+		known[ends[i].Key] = true
 	}
-	return nil
+	var out []world.End
+	for i := range ends {
+		if k := ends[i].Key; !k.Repeats() || !known[k.First()] || senders[k.First()] {
+			out = append(out, ends[i])
+		}
+	}
+	return out
 }
 
 // Flows lists the connections of a pair: one for each two addresses of one family.

@@ -29,29 +29,22 @@ func GroupOf(places []Place, areas Areas, name func(object.Key) string) Group {
 			g.Pods = append(g.Pods, name(p.Party.Key))
 		}
 	}
-	g.Pods = WithoutTwins(slices.Compact(g.Pods))
+	g.Pods = AsWorkloads(g.Pods)
 	return g
 }
 
-// WithoutTwins leaves out the second of two pods that stand for one workload if the first is there.
-func WithoutTwins(pods []string) []string {
-	known := make(map[string]bool, len(pods))
-	for _, name := range pods {
-		known[name] = true
-	}
-	return slices.DeleteFunc(pods, func(name string) bool {
-		first, ok := strings.CutSuffix(name, "+1")
-		return ok && known[first]
-	})
-}
-
-// AsWorkloads names made-up pods, of which up to two stand for a workload, after their workload alone.
+// AsWorkloads leaves out repeated names of a sorted list, and names both of the made-up pods that stand for a StatefulSet after it: no more
+// are made for any number of replicas, and policies rarely tell them apart.
 func AsWorkloads(pods []string) []string {
-	out := make([]string, len(pods))
-	for i, name := range pods {
-		out[i] = strings.TrimSuffix(name, "+1") // no name of a pod ends so
+	pods = slices.Compact(pods)
+	for i := 0; i+1 < len(pods); i++ {
+		set, first := strings.CutSuffix(pods[i], "-0")
+		if _, name, ok := strings.Cut(set, "/sts/"); first && ok && name != "" && pods[i+1] == set+"-1" {
+			pods[i] = set
+			pods = slices.Delete(pods, i+1, i+2)
+		}
 	}
-	return slices.Compact(out)
+	return pods
 }
 
 // Add adds the ends of o.

@@ -1,10 +1,12 @@
 package world
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/netloom/netloom/pkg/answers/name"
+	"github.com/netloom/netloom/pkg/object"
 )
 
 // Names lists the names of a kind of object, sorted: pods, policies and services as namespace/name, nodes and cluster-wide policies
@@ -44,7 +46,15 @@ func (w *World) podNames() []string {
 			names[e.Key.Namespace+"/"+e.Key.Name] = true
 		}
 	}
+	maps.DeleteFunc(names, func(full string, _ bool) bool { return (object.Key{Name: full}).Repeats() })
 	return sortedKeys(names)
+}
+
+// WorkloadNames lists the workloads that were read, such as deploy/shop/web, sorted.
+func (w *World) WorkloadNames() []string {
+	names := w.workloadNames()
+	slices.Sort(names)
+	return names
 }
 
 func sortedKeys[T any](m map[string]T) []string {

@@ -246,8 +246,10 @@ func (w *World) Home() *World { return w.set.members[w.set.own] }
 // NameOf names a pod: [cluster/]namespace/name.
 func (w *World) NameOf(k object.Key) string { return NameIn(w.set.own, k) }
 
-// NameIn names a pod as answers about a cluster do: only pods of other clusters have the name of theirs.
+// NameIn names a pod as answers about a cluster do: only pods of other clusters have the name of theirs. Two equal pods that stand for
+// those of a workload have its name.
 func NameIn(own string, k object.Key) string {
+	k = k.First()
 	if k.Cluster == own {
 		k.Cluster = ""
 	}
