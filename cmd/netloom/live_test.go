@@ -76,6 +76,11 @@ func TestAnswersOfADaemonAreThoseOfItsManifests(t *testing.T) {
 		got := netloom(t, "probe", "--server", url, "-f", exampleDir, "shop/web-0->shop/db-0:5432")
 		require.Contains(t, got.errout, "expected only one of them")
 	})
+	for _, flag := range []string{"--context", "--as", "--as-group"} {
+		got := netloom(t, "probe", flag, "x", "-f", exampleDir, "shop/web-0->shop/db-0:5432")
+		require.Equal(t, exitFailed, got.code, flag)
+		require.Contains(t, got.errout, "cannot be used with -f or -k", flag)
+	}
 }
 
 // api serves as much of a Kubernetes API as finding a daemon takes: a pod of it, and the proxy to that.

@@ -113,6 +113,8 @@ func (f *manifestsFlag) source(cmd *cobra.Command) (offline.Manifests, error) {
 	switch {
 	case f.fromFiles() && (f.server != "" || f.kubeconfig != ""):
 		return out, errors.New("-f, -k, --server and --kubeconfig: expected only one of them")
+	case f.fromFiles() && (f.context != "" || f.as != "" || len(f.asGroups) > 0):
+		return out, errors.New("--context, --as and --as-group select how a cluster is read: they cannot be used with -f or -k")
 	case f.fromFiles():
 		out.Paths, out.Live = f.paths, f.real
 		return out, f.readStdin(cmd, &out)

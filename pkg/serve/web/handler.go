@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -38,6 +39,11 @@ func New(opts Options) *Handler {
 	for path, asset := range loadAssets() {
 		h.mux.Handle(path, asset)
 	}
+	var paths []string
+	serve := func(path string, f http.HandlerFunc) {
+		h.mux.HandleFunc(path, f)
+		paths = append(paths, path)
+	}
 	for path, answer := range map[string]func(*http.Request, *board) (any, error){
 		"overview":                             h.overview,
 		"matrix":                               h.matrix,
@@ -53,18 +59,22 @@ func New(opts Options) *Handler {
 		"policies/{namespace}/{name}/manifest": h.manifest,
 		"cluster-policies/{kind}/{name}/manifest": h.manifest,
 	} {
-		h.mux.HandleFunc("/api/v1/"+path, h.ofState(answer))
+		serve("/api/v1/"+path, h.ofState(answer))
 	}
-	h.mux.HandleFunc("/api/v1/policies/{namespace}/{name}/rows", h.rowsOf(""))
-	h.mux.HandleFunc("/api/v1/cluster-policies/{kind}/{name}/rows", h.rowsOf(""))
-	h.mux.HandleFunc("/api/v1/services/{namespace}/{name}/rows", h.rowsOf(object.KindService))
-	h.mux.HandleFunc("/api/v1/targets", h.targets)
-	h.mux.HandleFunc("/api/v1/views", func(w http.ResponseWriter, r *http.Request) {
+	serve("/api/v1/policies/{namespace}/{name}/rows", h.rowsOf(""))
+	serve("/api/v1/cluster-policies/{kind}/{name}/rows", h.rowsOf(""))
+	serve("/api/v1/services/{namespace}/{name}/rows", h.rowsOf(object.KindService))
+	serve("/api/v1/targets", h.targets)
+	serve("/api/v1/views", func(w http.ResponseWriter, r *http.Request) {
 		send(w, r, http.StatusOK, map[string]any{"views": h.opts.Source.Views()})
 	})
-	h.mux.HandleFunc("/api/v1/flows", h.flows)
-	h.mux.HandleFunc(pathWhatIf, h.whatIf)
-	h.mux.HandleFunc("/api/v1/events", h.events)
+	serve("/api/v1/flows", h.flows)
+	serve(pathWhatIf, h.whatIf)
+	serve("/api/v1/events", h.events)
+	slices.Sort(paths)
+	h.mux.HandleFunc("/api/v1/{$}", func(w http.ResponseWriter, r *http.Request) {
+		send(w, r, http.StatusOK, map[string]any{"paths": paths})
+	})
 	h.mux.HandleFunc("/api/v1/", func(w http.ResponseWriter, r *http.Request) {
 		fail(w, r, fmt.Errorf("%s: %w", r.URL.Path, errNoPath))
 	})

@@ -30,6 +30,26 @@ func TestThePageIsServedWithItsParts(t *testing.T) {
 	require.Equal(t, http.StatusNotFound, s.get(t, "/static/").Code)
 }
 
+// TestTheRootOfTheAPIListsItsPaths and each of them answers, if only with what is missing.
+func TestTheRootOfTheAPIListsItsPaths(t *testing.T) {
+	s := serve(shop(t))
+	w := s.get(t, "/api/v1/")
+	require.Equal(t, http.StatusOK, w.Code)
+	var root struct {
+		Paths []string `json:"paths"`
+	}
+	require.NoError(t, json.Unmarshal(w.Body.Bytes(), &root))
+	require.Contains(t, root.Paths, "/api/v1/overview")
+	require.Contains(t, root.Paths, "/api/v1/policies/{namespace}/{name}/rows")
+	require.IsIncreasing(t, root.Paths)
+	for _, path := range root.Paths {
+		if path != "/api/v1/events" { // a stream
+			require.NotContains(t, s.get(t, path).Body.String(), "no such path", path)
+		}
+	}
+	require.Equal(t, http.StatusNotFound, s.get(t, "/api/v1/nothing").Code)
+}
+
 func TestEveryAnswerGuardsThePage(t *testing.T) {
 	s := serve(shop(t))
 	for _, path := range []string{"/", "/app.js", "/api/v1/overview", "/api/v1/nothing", "/nothing"} {
