@@ -16,8 +16,8 @@ type Policy struct {
 	Tier       string      `json:"tier,omitempty"`
 	Priority   *uint16     `json:"priority,omitempty"`
 	Directions []Direction `json:"directions"` // those that it isolates or has rules for
-	// Findings are rules that have no effect because others decide before them, and contradictions to policies of the same
-	// priority.
+	// Findings are rules that have no effect because others decide before them, contradictions to policies of the same priority, and named
+	// ports that no pod declares.
 	Findings []string         `json:"findings,omitempty"`
 	Problems []object.Problem `json:"problems,omitempty"`
 }
@@ -66,11 +66,20 @@ func explainPolicy(w *world.World, of object.Ref) *Policy {
 	return out
 }
 
-// Findings describes the rules of a policy that have no effect because others decide before them, and its contradictions to
-// policies of the same priority.
+// Findings describes the rules of a policy that have no effect because others decide before them, its contradictions to policies of the same
+// priority, and named ports that no pod declares.
 func Findings(w *world.World, of object.Ref) []string {
 	report := precedence.Of(w.State.Snapshot, of, precedence.Budget)
-	return report.Messages(w.State.Snapshot)
+	out := report.Messages(w.State.Snapshot)
+	for p := range w.State.Snapshot.Policies() {
+		if p.Origin.Ref() != of {
+			continue
+		}
+		for _, u := range w.UndeclaredPorts(p) {
+			out = append(out, u.String())
+		}
+	}
+	return out
 }
 
 // tierOf returns the tier of a cluster-wide policy and its priority; none for other policies. A BaselineAdminNetworkPolicy has no

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/netloom/netloom/labelcache"
 	"github.com/netloom/netloom/pkg/answers/world"
 	"github.com/netloom/netloom/pkg/intent"
 )
@@ -92,8 +93,20 @@ func nearMisses(w *world.World, policies []*intent.Policy, d intent.Direction, c
 				out = append(out, world.Rule{Policy: p.Origin.String(), Path: p.Rules[i].Path, Reason: reason})
 			}
 		}
+		out = append(out, undeclared(w, p, c)...)
 	}
 	return world.MergeRules(out)
+}
+
+// undeclared lists the rules of a policy that name ports which no selected pod declares.
+func undeclared(w *world.World, p *intent.Policy, c *connection) []world.Rule {
+	var out []world.Rule
+	for _, u := range w.UndeclaredPorts(p) {
+		if u.Protocol == labelcache.Protocol(c.Protocol) && u.MayAdmit(w, c.Src, p.Origin.Namespace) {
+			out = append(out, world.Rule{Policy: p.Origin.String(), Path: u.Path, Reason: fmt.Sprintf("names the port %q, which no selected pod declares", u.Name)})
+		}
+	}
+	return out
 }
 
 // misses returns why a rule does not match, if there is exactly one reason. A named port that the subject has under another

@@ -31,6 +31,7 @@ type World struct {
 	cluster    map[string]map[string]bool         // by kind: the names of cluster-wide policies
 	subjects   [2]map[object.Key][]*intent.Policy // by direction: the policies that select an endpoint
 	doubting   func() *doubting
+	undeclared sync.Map // by ID of a policy: see UndeclaredPorts
 }
 
 // index indexes a state without the other clusters.
