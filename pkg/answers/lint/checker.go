@@ -30,11 +30,12 @@ type Checker struct {
 	costs    Costs
 	policies map[object.Ref]metav1.Object // that exist
 	hosts    *hostPods
+	labels   *vocabulary
 }
 
 // NewChecker makes a Checker that knows no objects.
 func NewChecker(costs Costs) *Checker {
-	return &Checker{translator.New(translator.Options{}), costs, map[object.Ref]metav1.Object{}, newHostPods()}
+	return &Checker{translator.New(translator.Options{}), costs, map[object.Ref]metav1.Object{}, newHostPods(), &vocabulary{}}
 }
 
 // CheckerKinds lists the kinds of objects that a Checker holds.
@@ -51,6 +52,7 @@ func (c *Checker) Put(kind string, o metav1.Object) error {
 		c.policies[object.Ref{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName()}] = o
 	}
 	c.hosts.put(o)
+	c.relabel(kind)
 	return c.t.Put(o)
 }
 
@@ -58,7 +60,15 @@ func (c *Checker) Put(kind string, o metav1.Object) error {
 func (c *Checker) Remove(ref object.Ref) {
 	delete(c.policies, ref)
 	c.hosts.remove(ref)
+	c.relabel(ref.Kind)
 	c.t.Remove(ref.Kind, ref.Namespace, ref.Name)
+}
+
+// relabel forgets the labels that exist when an object with labels changes.
+func (c *Checker) relabel(kind string) {
+	if !object.IsPolicy(kind) {
+		c.labels = &vocabulary{}
+	}
 }
 
 // Prepare translates what changed, so that the next policy need not wait for that.
@@ -77,7 +87,7 @@ func (c *Checker) Policy(np *networkingv1.NetworkPolicy) Judgment {
 	defer c.restore(ref)
 	x := c.translate(ref, np)
 	out := x.problems()
-	spell := &speller{view: c.t.View(), left: maxSuggestions}
+	spell := &speller{view: c.t.View(), vocabulary: c.labels, left: maxSuggestions}
 	if x.selectsNothing() {
 		found, ok := c.hosts.subject(ref, np)
 		if !ok {

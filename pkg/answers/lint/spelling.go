@@ -21,8 +21,9 @@ const (
 
 // speller suggests labels in place of those that no pod has.
 type speller struct {
-	view labelcache.View
-	left int // suggestions that may still be made
+	view       labelcache.View
+	vocabulary *vocabulary // of the view
+	left       int         // suggestions that may still be made
 }
 
 // suggest returns "; did you mean app=web?" for a selector of a kind of labels, "" without a likely correction. Pod labels are
@@ -74,21 +75,62 @@ func (s *speller) exists(t labelcache.Tag, namespace string) bool {
 
 // closest finds the most similar label that exists: another value of the key, or the value under a similar key.
 func (s *speller) closest(t labelcache.Tag, namespace string) (labelcache.Tag, bool) {
-	best, least, n := labelcache.Tag{}, maxDistance+1, 0
-	for tag := range s.view.Tags() {
-		if n++; n > maxTags {
-			return labelcache.Tag{}, false // which labels are looked at is not defined, so the answer would not be
-		}
-		if tag.Kind != t.Kind || tag.Key != t.Key && tag.Value != t.Value {
-			continue
-		}
-		d := spelling.Distance(tag.Key+"="+tag.Value, t.Key+"="+t.Value, tolerance(tag, t))
-		if d < 0 || d > least || d == least && best.Compare(tag) <= 0 || !s.exists(tag, namespace) {
-			continue
-		}
-		best, least = tag, d
+	if s.vocabulary.of == nil {
+		s.vocabulary.fill(s.view)
 	}
-	return best, least <= maxDistance
+	type candidate struct {
+		tag      labelcache.Tag
+		distance int
+	}
+	var near []candidate
+	consider := func(tag labelcache.Tag, distance int) {
+		if distance <= tolerance(tag, t) {
+			near = append(near, candidate{tag, distance})
+		}
+	}
+	v := s.vocabulary
+	spelling.Near(v.of[word{t.Kind, false, t.Key}], t.Value, maxDistance, func(value string, d int) {
+		consider(labelcache.Tag{Kind: t.Kind, Key: t.Key, Value: value}, d)
+	})
+	spelling.Near(v.of[word{t.Kind, true, t.Value}], t.Key, maxDistance, func(key string, d int) {
+		consider(labelcache.Tag{Kind: t.Kind, Key: key, Value: t.Value}, d)
+	})
+	slices.SortFunc(near, func(a, b candidate) int { return cmp.Or(cmp.Compare(a.distance, b.distance), a.tag.Compare(b.tag)) })
+	for i := range near {
+		if s.exists(near[i].tag, namespace) {
+			return near[i].tag, true
+		}
+	}
+	return labelcache.Tag{}, false
+}
+
+// vocabulary is the labels that exist. The zero value is not filled yet.
+type vocabulary struct {
+	of map[word][]string // the values of a key, and the keys with a value, sorted
+}
+
+// word is what labels have in common: their key or, of values, their value.
+type word struct {
+	kind  labelcache.TagKind
+	value bool
+	text  string
+}
+
+// fill collects the labels. It collects none if there are too many: which ones would be looked at is not defined.
+func (v *vocabulary) fill(view labelcache.View) {
+	v.of = map[word][]string{}
+	n := 0
+	for tag := range view.Tags() {
+		if n++; n > maxTags {
+			v.of = map[word][]string{}
+			return
+		}
+		key, value := word{tag.Kind, false, tag.Key}, word{tag.Kind, true, tag.Value}
+		v.of[key], v.of[value] = append(v.of[key], tag.Value), append(v.of[value], tag.Key)
+	}
+	for _, words := range v.of {
+		slices.Sort(words)
+	}
 }
 
 // tolerance is how many typing errors the differing part of a label may have.
