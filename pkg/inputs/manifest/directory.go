@@ -38,6 +38,7 @@ type Directory struct {
 	watched error      // why changes go unnoticed; nil if they are noticed
 	drafts  drafts     // of the last reading
 	skipped map[string]int
+	parts   []string               // files that kustomizations use otherwise
 	mounts  map[string]mount       // of the last reading
 	place   atomic.Pointer[string] // what is being read
 
@@ -299,6 +300,20 @@ func (d *Directory) Unknown() map[string]int {
 
 // Skipped counts the files and directories that LoadAll left out, by the pattern of Options.Ignore that matches them.
 func (d *Directory) Skipped() map[string]int { return maps.Clone(d.skipped) }
+
+// Others lists the files that LoadAll read and that have something else than objects in them, sorted: see Options.Repository.
+func (d *Directory) Others() []string {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	out := slices.Clone(d.parts)
+	for path, m := range d.files {
+		if m.others > 0 {
+			out = append(out, path)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
 
 // Workloads lists the objects that create pods, if they are read: those of the files in the order of their paths. An object that several
 // files declare is the first one.

@@ -15,8 +15,12 @@ type Options struct {
 	// name on the way, and with the path from the directory that is read.
 	Ignore []string
 	// Workloads enables reading objects that create pods as well: see Directory.Workloads. Otherwise they are like kinds that netloom does
-	// not know.
+	// not know. It also gives objects with a generateName a name, as a server does on creation; otherwise they are problems.
 	Workloads bool
+	// Repository means that the files are those of a repository, where not all are manifests: what is no object, such as values of a
+	// chart, is left out, and so are the patches of kustomizations. See Directory.Others. Otherwise they are problems, since each may be
+	// an object that somebody has half written.
+	Repository bool
 	// Namespace is that of objects without one; "" is default.
 	Namespace string
 	// Foreign reports whether objects of a kind that is not delivered are kept: see Directory.Foreign. nil keeps none.

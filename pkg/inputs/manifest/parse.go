@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"reflect"
 	"regexp"
 	"slices"
@@ -43,6 +42,8 @@ type manifest struct {
 	workloads []*workload.Workload
 	bare      map[object.Ref]bool // pods without an address that do not run yet
 	own       bool                // it has documents of netloom itself, such as expectations
+	others    int                 // documents that are no objects and were left out: see Options.Repository
+	generated map[string]int      // objects without a name, by what their names are made of
 }
 
 // entry is one object that a file declares.
@@ -63,7 +64,7 @@ const maxNesting = 8
 func parseManifest(path string, content []byte, opts Options) *manifest {
 	m := &manifest{
 		path: path, sum: sha256.Sum256(content), size: len(content), ended: bytes.HasSuffix(content, []byte("\n")), tail: sha256.Sum256(tail(content)),
-		foreign: map[string]int{}, unknown: map[string]int{}, bare: map[object.Ref]bool{},
+		foreign: map[string]int{}, unknown: map[string]int{}, bare: map[object.Ref]bool{}, generated: map[string]int{},
 	}
 	text, err := decodeText(content)
 	if err != nil {
@@ -75,6 +76,8 @@ func parseManifest(path string, content []byte, opts Options) *manifest {
 		raw, err := d.value()
 		r := reading{manifest: m, opts: opts, document: d.number}
 		switch {
+		case opts.Repository && (raw == nil && err != nil && !mayBeObject(d.data) || raw != nil && !isKustomization(path) && !resembles(raw)):
+			m.others++
 		case err != nil && raw == nil:
 			r.lost("", plain(err))
 		case err != nil:
@@ -163,6 +166,9 @@ func (r *reading) object(raw json.RawMessage, path string, usual metav1.TypeMeta
 		return
 	}
 	if r.opts.Workloads && workload.Is(version, is.Kind) {
+		if name := r.generate(is.Kind, h.Metadata); name != "" {
+			raw = withName(raw, name)
+		}
 		r.workload(is.Kind, raw, path)
 		return
 	}
@@ -201,11 +207,13 @@ func (r *reading) workload(kind string, raw json.RawMessage, path string) {
 	r.manifest.workloads = append(r.manifest.workloads, w)
 }
 
+const kindKustomization = "Kustomization"
+
 // typed checks that an object gives its type. Files for kustomize need not.
 func (r *reading) typed(is metav1.TypeMeta, path string) bool {
-	base := strings.TrimSuffix(filepath.Base(r.manifest.path), filepath.Ext(r.manifest.path))
 	switch {
-	case is == (metav1.TypeMeta{}) && base == "kustomization":
+	case is.APIVersion == "" && isKustomization(r.manifest.path) && (is.Kind == "" || is.Kind == kindKustomization || is.Kind == "Component"):
+		r.manifest.foreign[kindKustomization]++
 		return false
 	case is.Kind == "":
 		r.lost(join(path, "kind"), "Required value")
@@ -315,6 +323,7 @@ func (r *reading) resource(row *kind, raw, metadata json.RawMessage, path string
 		faults[i] = redact(row.Kind, faults[i])
 	}
 	if len(faults) == 0 {
+		o.SetName(ref.Name)
 		if row.Namespaced && o.GetNamespace() == "" {
 			o.SetNamespace(ref.Namespace)
 		}
@@ -362,12 +371,13 @@ func (r *reading) identify(row *kind, metadata json.RawMessage, path string) (ob
 		Name      string `json:"name"`
 		Namespace string `json:"namespace"`
 	}
+	generated := r.generate(row.Kind, metadata)
 	if len(metadata) > 0 {
 		if bad := loose(metadata, &named, path); len(bad) > 0 {
 			return object.Ref{}, bad
 		}
 	}
-	ref := object.Ref{Kind: row.Kind, Namespace: named.Namespace, Name: named.Name}
+	ref := object.Ref{Kind: row.Kind, Namespace: named.Namespace, Name: cmp.Or(named.Name, generated)}
 	if row.Namespaced && ref.Namespace == "" {
 		ref.Namespace = cmp.Or(r.opts.Namespace, metav1.NamespaceDefault)
 	}

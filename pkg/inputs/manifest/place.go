@@ -20,6 +20,7 @@ func Load(path string, content []byte, opts Options, log logrus.FieldLogger) *Di
 func LoadAll(dirs []string, contents map[string][]byte, opts Options, log logrus.FieldLogger) *Directory {
 	d := NewDirectory("", opts, log)
 	files, faults := map[string]*manifest{}, map[string]error{}
+	var parts []string
 	for path, content := range contents {
 		files[path] = parseManifest(path, content, opts)
 	}
@@ -39,8 +40,17 @@ func LoadAll(dirs []string, contents map[string][]byte, opts Options, log logrus
 				continue
 			}
 			files[path] = parseManifest(path, content, opts)
+			if opts.Repository && isKustomization(path) {
+				parts = append(parts, partsOf(path, content)...)
+			}
 		}
 		maps.DeleteFunc(faults, func(path string, _ error) bool { return t.dangling[path] })
+	}
+	for _, path := range parts {
+		if _, given := contents[path]; files[path] != nil && !given {
+			delete(files, path)
+			d.parts = append(d.parts, path)
+		}
 	}
 	d.update(files, faults, func(string) bool { return false })
 	return d
