@@ -18,6 +18,7 @@ type lintOptions struct {
 	failOn   string
 	maxFlows int
 	rules    bool
+	strict   bool
 }
 
 func newLint() *cobra.Command {
@@ -37,6 +38,8 @@ To accept a finding, write a comment on the line or above it, or above the first
 The annotation netloom.io/lint-ignore does the same for its object, with a line "RULE REASON" for each rule. An ignore that
 matches no finding is itself a finding. Errors cannot be ignored.
 
+A note lists the files that are no objects, such as values of a chart or patches of a kustomization; with --strict they are errors.
+
 Exit with 0 if there is no finding, with 2 if there is one of at least the severity of --fail-on, with 3 if there are no
 pods to check against or the manifests have problems, and with 1 on an error.`,
 		Example: `  netloom lint examples
@@ -52,6 +55,7 @@ pods to check against or the manifests have problems, and with 1 on an error.`,
 	flags.StringArrayVar(&opts.skip, "skip", nil, "rule to skip; may be repeated")
 	flags.StringVar(&opts.failOn, "fail-on", lint.Warning.String(), "minimum severity of findings to exit with 2: info, warning, error or never")
 	flags.IntVar(&opts.maxFlows, "max-flows", 0, "report policies that cost a node more OpenFlow flows than this; 0 disables the check")
+	flags.BoolVar(&opts.strict, "strict", false, "report files that are no objects, such as values of a chart, as errors")
 	flags.BoolVar(&opts.rules, "rules", false, "list the rules")
 	complete(cmd, "skip", lint.IDs()...)
 	complete(cmd, "fail-on", lint.Info.String(), lint.Warning.String(), lint.Error.String(), never)
@@ -85,6 +89,7 @@ func runLint(cmd *cobra.Command, manifests *manifestsFlag, form string, o *lintO
 	if err != nil {
 		return err
 	}
+	source.Strict = o.strict
 	options := lint.Options{Skip: o.skip, Costs: lint.Costs{MaxFlows: o.maxFlows}}
 	if o.maxFlows > 0 {
 		if options.Costs.Explainer, err = builtin.NewExplainer(builtin.OVN, "lint", 0); err != nil {

@@ -25,6 +25,15 @@ func Lint(opts Manifests, options lint.Options) (lint.Report, world.State, error
 		Snapshot: state.Snapshot, View: state.View, Pods: state.Objects.Pods, Policies: state.Objects.Policies,
 		Services: state.Objects.Services, Problems: state.Problems, MadeUp: state.MadeUp,
 	}
+	if !opts.Live {
+		cluster.Makers = m.makers(&opts)
+		cluster.Passing = map[object.Key]bool{}
+		for ref, source := range m.force {
+			if ref.Kind == object.KindPod && source.ForTests(ref) {
+				cluster.Passing[object.Key{Namespace: ref.Namespace, Name: ref.Name}] = true
+			}
+		}
+	}
 	for _, o := range m.declared(object.KindNamespace) {
 		if n, ok := o.(*corev1.Namespace); ok {
 			cluster.Namespaces = append(cluster.Namespaces, n)

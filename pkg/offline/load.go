@@ -32,6 +32,8 @@ type Manifests struct {
 	Stdin     io.Reader // with "-" only
 	// Live means that everything in a cluster is listed, so that nothing has to stand for anything.
 	Live bool
+	// Strict makes documents problems that are no objects, such as values of a chart. Otherwise a hint counts them.
+	Strict bool
 	// Ignore are patterns of files that are not read: see manifest.Options. The name of a kind means that its objects need not be read
 	// for an answer to be certain.
 	Ignore []string
@@ -218,7 +220,9 @@ func (m *manifests) remove(ref object.Ref) bool {
 func (m *manifests) reading(opts *Manifests) *world.Reading {
 	r := &world.Reading{Objects: map[string]int{}, Ignored: map[string]int{}, Live: opts.Live, Empty: m.empty}
 	skipped, unknown := map[string]int{}, map[string]int{}
+	var others []string
 	for _, source := range m.sources {
+		others = append(others, source.Others()...)
 		r.Files += source.Files()
 		for kind, n := range source.Ignored() {
 			r.Ignored[kind] += n
@@ -241,6 +245,10 @@ func (m *manifests) reading(opts *Manifests) *world.Reading {
 	if n := r.Ignored["Kustomization"]; n > 0 {
 		delete(r.Ignored, "Kustomization")
 		r.Hints = append(r.Hints, fmt.Sprintf("not built: %d Kustomization; to build one, use -k DIR in place of -f DIR", n))
+	}
+	if len(others) > 0 {
+		slices.Sort(others)
+		r.Hints = append(r.Hints, "no objects, and left out: "+object.Few(others, maxFields))
 	}
 	if len(unknown) > 0 {
 		r.Hints = append(r.Hints, "fields that netloom does not know, and no connection depends on: "+fieldsText(unknown))
@@ -276,6 +284,9 @@ func fieldsText(of map[string]int) string {
 func (m *manifests) addForeign(r *world.Reading, opts *Manifests) {
 	for _, source := range m.sources {
 		for _, o := range source.Foreign() {
+			if !world.MayDecide(o.Group, o.Kind) {
+				continue
+			}
 			var h metav1.PartialObjectMetadata
 			err := json.Unmarshal(o.Content, &h)
 			namespace := cmp.Or(h.Namespace, opts.Namespace, metav1.NamespaceDefault)

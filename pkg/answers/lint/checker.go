@@ -10,7 +10,6 @@ import (
 	policyv1alpha1 "sigs.k8s.io/network-policy-api/apis/v1alpha1"
 	policyv1alpha2 "sigs.k8s.io/network-policy-api/apis/v1alpha2"
 
-	"github.com/netloom/netloom/labelcache"
 	"github.com/netloom/netloom/pkg/answers/precedence"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
@@ -31,11 +30,16 @@ type Checker struct {
 	policies map[object.Ref]metav1.Object // that exist
 	hosts    *hostPods
 	labels   *vocabulary
+
+	makers    *Makers         // nil if all pods are known
+	inhabited map[string]bool // the namespaces with pods; they matter with makers only
 }
 
 // NewChecker makes a Checker that knows no objects.
 func NewChecker(costs Costs) *Checker {
-	return &Checker{translator.New(translator.Options{}), costs, map[object.Ref]metav1.Object{}, newHostPods(), &vocabulary{}}
+	return &Checker{
+		t: translator.New(translator.Options{}), costs: costs, policies: map[object.Ref]metav1.Object{}, hosts: newHostPods(), labels: &vocabulary{},
+	}
 }
 
 // CheckerKinds lists the kinds of objects that a Checker holds.
@@ -89,12 +93,7 @@ func (c *Checker) Policy(np *networkingv1.NetworkPolicy) Judgment {
 	out := x.problems()
 	spell := &speller{view: c.t.View(), vocabulary: c.labels, left: maxSuggestions}
 	if x.selectsNothing() {
-		found, ok := c.hosts.subject(ref, np)
-		if !ok {
-			hint := spell.suggest(labelcache.PodLabel, np.Namespace, &np.Spec.PodSelector)
-			found = newFinding(SelectsNothing, ref, "spec.podSelector", "selects no pod at present"+hint)
-		}
-		out = append(out, found)
+		out = append(out, c.unselected(ref, np, spell))
 	}
 	out = append(out, blocks(ref, np)...)
 	out = append(out, c.costs.of(x)...)
@@ -111,7 +110,7 @@ func (c *Checker) ClusterPolicy(kind string, o metav1.Object) Judgment {
 	x := c.translate(ref, o)
 	x.faults = slices.DeleteFunc(x.faults, func(p object.Problem) bool { return strings.HasSuffix(p.Field, ".domainNames") })
 	ordered, incomplete := x.ordered(!hasUnknownPeers(o))
-	return Judgment{slices.Concat(x.problems(), x.clusterWide(c.costs), ordered), incomplete}
+	return Judgment{slices.Concat(x.problems(), x.clusterWide(c.costs, c.makers), ordered), incomplete}
 }
 
 // restore puts the policy that exists, if there is one, in place of one that was judged.
@@ -212,11 +211,17 @@ func (x *translation) selectsNothing() bool {
 	return len(x.policies) > 0 && x.snapshot.Set(x.policies[0].Subject).Len() == 0
 }
 
-// clusterWide judges a cluster-wide policy by what it became.
-func (x *translation) clusterWide(costs Costs) []Finding {
+// clusterWide judges a cluster-wide policy by what it became. With makers there may be pods that are not known.
+func (x *translation) clusterWide(costs Costs, makers *Makers) []Finding {
+	missing := func(rule, field, message string) Finding {
+		if makers != nil {
+			return newFinding(UnknownPods, x.ref, field, message+" that is known, but perhaps pods of other namespaces")
+		}
+		return newFinding(rule, x.ref, field, message+" at present")
+	}
 	var out []Finding
 	if x.selectsNothing() {
-		out = append(out, newFinding(SelectsNothing, x.ref, "spec.subject", "selects no pod at present"))
+		out = append(out, missing(SelectsNothing, "spec.subject", "selects no pod"))
 	}
 	last := ""
 	for _, p := range x.policies {
@@ -224,7 +229,7 @@ func (x *translation) clusterWide(costs Costs) []Finding {
 		for i := range p.Rules {
 			if r := &p.Rules[i]; r.Path != last && r.Peer.Kind == intent.PeerSet && x.isEmpty(r.Peer.Set) {
 				last = r.Path // a rule of the object is several if a named port has several numbers
-				out = append(out, newFinding(PeerMatchesNothing, x.ref, r.Path+field, "matches nothing at present"))
+				out = append(out, missing(PeerMatchesNothing, r.Path+field, "matches nothing"))
 			}
 		}
 	}

@@ -26,6 +26,11 @@ type Cluster struct {
 	Problems   []object.Problem
 	// MadeUp reports whether an address only stands for one that is not known; nil if all are real.
 	MadeUp func(netip.Addr) bool
+	// Makers are what may create further pods. nil means that all pods are known, as those of a cluster are: then a resolver that no pod is,
+	// or a namespace without pods, does not exist.
+	Makers *Makers
+	// Passing are the pods that exist during tests only, so that nothing has to isolate them.
+	Passing map[object.Key]bool
 }
 
 // Options configures Run.
@@ -56,6 +61,8 @@ type run struct {
 	opts    Options
 	objects []*translation // of all policies, by reference
 	out     Report
+
+	resolverUnknown bool // nothing is known that resolves names
 }
 
 // Run judges all policies of a cluster.
@@ -115,6 +122,10 @@ func (r *run) collect() {
 // single judges every policy alone; order compares them.
 func (r *run) single() {
 	checker := NewChecker(r.opts.Costs)
+	checker.makers, checker.inhabited = r.Makers, map[string]bool{}
+	for _, p := range r.Pods {
+		checker.inhabited[p.Namespace] = true
+	}
 	for _, n := range r.Namespaces {
 		r.put(checker, object.KindNamespace, n)
 	}
@@ -130,7 +141,7 @@ func (r *run) single() {
 	}
 	for _, x := range r.objects {
 		if x.ref.Kind != object.KindNetworkPolicy {
-			r.add(x.clusterWide(r.opts.Costs)...)
+			r.add(x.clusterWide(r.opts.Costs, r.Makers)...)
 		}
 	}
 }

@@ -5,6 +5,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
@@ -13,10 +17,20 @@ import (
 // dnsPort is the port of DNS.
 const dnsPort = 53
 
+// dnsPortOfPods is the port on which the pods of some distributions serve DNS, behind a Service with dnsPort.
+const dnsPortOfPods = 5353
+
 // names finds the pods that are isolated for egress and may not send to UDP port 53, nor to the port on which the pods behind a
 // Service for DNS listen. They are reported at the policy that isolates most pods.
 func (r *run) names() {
 	ports := r.dnsPorts()
+	if r.resolverUnknown = r.Makers != nil && !r.servesDNS(); r.resolverUnknown {
+		ports = append(ports, dnsPortOfPods)
+	}
+	byName := map[object.Ref]bool{} // policies that allow the port of a resolver by its name
+	for _, np := range r.Policies {
+		byName[refOf(np)] = slices.ContainsFunc(np.Spec.Egress, func(e networkingv1.NetworkPolicyEgressRule) bool { return onlyDNS(e.Ports) })
+	}
 	resolving := map[object.Key]bool{}
 	most := map[object.Key]*intent.Policy{} // by endpoint: the isolating policy that selects most
 	for p := range r.Snapshot.Policies() {
@@ -29,6 +43,11 @@ func (r *run) names() {
 				if best := most[e.Key]; best == nil || r.Snapshot.Set(best.Subject).Len() < set.Len() {
 					most[e.Key] = p // the first of equal ones, by ID
 				}
+			}
+		}
+		if r.resolverUnknown && byName[p.Origin.Ref()] {
+			for e := range set.Members.All() {
+				resolving[e.Key] = true
 			}
 		}
 		for _, subject := range r.resolvers(p, ports) {
@@ -64,7 +83,8 @@ func (r *run) resolvers(p *intent.Policy, ports []uint16) []intent.SetID {
 		if found[subject] || rule.Action != intent.Allow || rule.Peer.Kind == intent.PeerNone || r.Snapshot.Set(subject).Len() == 0 {
 			continue
 		}
-		if set := r.Snapshot.Set(rule.Peer.Set); rule.Peer.Kind == intent.PeerSet && (set == nil || set.Len() == 0 && len(set.Prefixes) == 0) {
+		if set := r.Snapshot.Set(rule.Peer.Set); !r.resolverUnknown && rule.Peer.Kind == intent.PeerSet &&
+			(set == nil || set.Len() == 0 && len(set.Prefixes) == 0) {
 			continue
 		}
 		found[subject] = slices.ContainsFunc(ports, func(n uint16) bool { return rule.Ports.Has(intent.UDP, n) })
@@ -86,4 +106,32 @@ func (r *run) dnsPorts() []uint16 {
 		}
 	}
 	return slices.Sorted(maps.Keys(ports))
+}
+
+// servesDNS reports whether a pod is known that resolves names: it declares UDP port 53, or is behind a Service that does.
+func (r *run) servesDNS() bool {
+	for lb := range r.Snapshot.LoadBalancers() {
+		for i := range lb.Frontends {
+			if f := &lb.Frontends[i]; f.Port == dnsPort && f.Protocol == intent.UDP && len(f.Backends) > 0 {
+				return true
+			}
+		}
+	}
+	return slices.ContainsFunc(r.Pods, func(p *corev1.Pod) bool {
+		return slices.ContainsFunc(p.Spec.Containers, func(c corev1.Container) bool {
+			return slices.ContainsFunc(c.Ports, func(port corev1.ContainerPort) bool {
+				return port.ContainerPort == dnsPort && port.Protocol == corev1.ProtocolUDP
+			})
+		})
+	})
+}
+
+// onlyDNS reports whether a rule is for DNS and nothing else.
+func onlyDNS(ports []networkingv1.NetworkPolicyPort) bool {
+	return len(ports) > 0 && !slices.ContainsFunc(ports, func(p networkingv1.NetworkPolicyPort) bool {
+		if p.Port == nil || p.EndPort != nil {
+			return true
+		}
+		return p.Port.String() != "53" && p.Port.String() != "5353" && !strings.HasPrefix(p.Port.String(), "dns")
+	})
 }

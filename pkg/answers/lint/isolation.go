@@ -48,6 +48,9 @@ func (r *run) isolation() {
 	guarded := NewGuarded(r.Snapshot)
 	spaces := map[string]map[object.Key][2]bool{} // by namespace and subject: whether one of its pods is not protected in a direction
 	for e := range r.View.Endpoints() {
+		if r.Passing[e.Key] {
+			continue
+		}
 		of := spaces[e.Key.Namespace]
 		if of == nil {
 			of = map[object.Key][2]bool{}

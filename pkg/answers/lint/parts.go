@@ -58,11 +58,10 @@ func (c *Checker) parts(ref object.Ref, np *networkingv1.NetworkPolicy, unselect
 		switch {
 		case rules[p.trial] || faulty(p.trial):
 		case p.peer != nil && p.peer.IPBlock == nil:
-			found, ok := c.hosts.peer(ref, p.field, p.peer)
-			if !ok {
-				found = newFinding(PeerMatchesNothing, ref, p.field, "matches no pod at present"+spell.peer(np.Namespace, p.peer))
+			found := c.unmatched(ref, p.field, p.peer, spell)
+			if found.Rule != UnknownPods || p.direction != intent.Egress || !onlyDNS(np.Spec.Egress[p.rule].Ports) { // a resolver is hardly ever declared
+				out = append(out, found)
 			}
-			out = append(out, found)
 		case p.port != nil && p.direction == intent.Ingress:
 			out = append(out, newFinding(UnknownPort, ref, p.field, fmt.Sprintf("no selected pod declares a port %q at present%s",
 				p.port.Port.StrVal, portHint(p.port.Port.StrVal, x.portNames(spell.view)))))

@@ -7,6 +7,7 @@ const (
 	NotUnderstood       = "not-understood"
 	SelectsNothing      = "selects-nothing"
 	PeerMatchesNothing  = "peer-matches-nothing"
+	UnknownPods         = "unknown-pods"
 	HostNetwork         = "host-network"
 	UnknownPort         = "unknown-port"
 	ServicePort         = "service-port"
@@ -52,6 +53,11 @@ func Rules() []Rule {
 			PeerMatchesNothing, Warning, "A selector of a peer matches no pod, so the element allows nothing. Often a label is misspelled, or a " +
 				"namespaceSelector is missing: without one, only pods in the policy's own namespace match.",
 			"Compare the selectors with the labels of the pods and namespaces.",
+		},
+		{
+			UnknownPods, Info, "A selector matches no pod of the manifests, but may match pods that they do not declare: those that operators create, " +
+				"or pods of other namespaces.",
+			"Nothing, or judge the policy in the cluster, with --kubeconfig.",
 		},
 		{
 			HostNetwork, Warning, "A selector matches only pods on the networks of their nodes (hostNetwork). Policies do not apply to them, and as peers " +

@@ -342,6 +342,14 @@ func (d *Directory) Bare(pod object.Ref) bool {
 	return m != nil && m.bare[pod]
 }
 
+// ForTests reports whether a pod exists only while Helm tests a chart.
+func (d *Directory) ForTests(pod object.Ref) bool {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	m := d.files[d.given[pod].path]
+	return m != nil && m.tests[pod]
+}
+
 // Empty reports whether nothing is declared: no object, not even a faulty one.
 func (d *Directory) Empty() bool {
 	d.mu.RLock()

@@ -41,6 +41,7 @@ type manifest struct {
 	unknown   map[string]int    // objects with a field that netloom does not know and nothing depends on, by kind and field
 	workloads []*workload.Workload
 	bare      map[object.Ref]bool // pods without an address that do not run yet
+	tests     map[object.Ref]bool // pods that exist during tests of a chart only
 	own       bool                // it has documents of netloom itself, such as expectations
 	others    int                 // documents that are no objects and were left out: see Options.Repository
 	generated map[string]int      // objects without a name, by what their names are made of
@@ -65,6 +66,7 @@ func parseManifest(path string, content []byte, opts Options) *manifest {
 	m := &manifest{
 		path: path, sum: sha256.Sum256(content), size: len(content), ended: bytes.HasSuffix(content, []byte("\n")), tail: sha256.Sum256(tail(content)),
 		foreign: map[string]int{}, unknown: map[string]int{}, bare: map[object.Ref]bool{}, generated: map[string]int{},
+		tests: map[object.Ref]bool{},
 	}
 	text, err := decodeText(content)
 	if err != nil {
@@ -303,6 +305,9 @@ func (r *reading) list(raw json.RawMessage, path string, item metav1.TypeMeta, d
 	}
 }
 
+// hookAnnotation lists when Helm creates an object that is not part of a release: with test, or test-success in older charts, during tests.
+const hookAnnotation = "helm.sh/hook"
+
 // resource reads an object of a kind that is delivered.
 func (r *reading) resource(row *kind, raw, metadata json.RawMessage, path string) {
 	ref, faults := r.identify(row, metadata, join(path, "metadata"))
@@ -346,6 +351,9 @@ func (r *reading) resource(row *kind, raw, metadata json.RawMessage, path string
 		}
 		r.faulty(row, ref, raw)
 		return
+	}
+	if row.Kind == object.KindPod && strings.Contains(o.GetAnnotations()[hookAnnotation], "test") {
+		r.manifest.tests[ref] = true
 	}
 	row.Trim(o)
 	if bare {
