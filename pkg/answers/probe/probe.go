@@ -10,6 +10,7 @@ import (
 	"github.com/netloom/netloom/pkg/answers/question"
 	"github.com/netloom/netloom/pkg/answers/world"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 )
 
 // Answer is the result for the connections from one place to another.
@@ -110,12 +111,41 @@ func answer(p *question.Pair, at question.Where, rows RowNamer) (Answer, error) 
 	for i := range flows {
 		a.Flows = append(a.Flows, judge(w, &flows[i], p, rows))
 	}
+	a.noteMadeUp()
 	a.Verdict = a.Flows[0].Verdict
 	for i := range a.Flows {
 		a.Verdict = a.Verdict.with(a.Flows[i].Verdict)
 	}
 	return a, nil
 }
+
+// noteMadeUp notes the rules that may match other addresses than those that are made up.
+func (a *Answer) noteMadeUp() {
+	var rules []string
+	add := func(sides ...*Side) {
+		for _, s := range sides {
+			if s != nil {
+				rules = append(rules, s.unsure...)
+			}
+		}
+	}
+	for i := range a.Flows {
+		f := &a.Flows[i]
+		add(f.Egress, f.Ingress)
+		if f.Service != nil {
+			for n := range f.Service.Choices {
+				add(f.Service.Choices[n].Egress, f.Service.Choices[n].Ingress)
+			}
+		}
+	}
+	slices.Sort(rules)
+	if rules = slices.Compact(rules); len(rules) > 0 {
+		a.Notes = append(a.Notes, "an address is made up: the real one may be in the blocks of "+object.Few(rules, shownRules)+", or not")
+	}
+}
+
+// shownRules is how many rules a note names.
+const shownRules = 3
 
 // verdictOfBalanced is the combined verdict of all choices.
 func verdictOfBalanced(b *intent.Balanced, of func(choice int) Verdict) Verdict {

@@ -31,6 +31,8 @@ type Side struct {
 	Rows []Row `json:"rows,omitempty"`
 	// Itself means that source and destination are the same, to which no policy applies.
 	Itself bool `json:"itself,omitempty"`
+
+	unsure []string // rules that may match another address of the other end, which is made up
 }
 
 // connection is a flow that policies evaluate, with the displayed names of its ends.
@@ -52,6 +54,7 @@ func side(w *world.World, d intent.Direction, c *connection, decision intent.Dec
 	s := &Side{Verdict: verdictOf(decision.Allowed), PassedBy: w.Rules(decision.Passed)}
 	subject, _ := world.Parties(&c.Flow, d)
 	policies := w.PoliciesOf(d, subject)
+	s.unsure = unsure(w, policies, d, c, decision)
 	if len(decision.By) == 0 || decision.Tier == intent.TierSystem && !slices.ContainsFunc(policies, mayDeny) {
 		return s
 	}
@@ -76,6 +79,32 @@ func side(w *world.World, d intent.Direction, c *connection, decision intent.Dec
 		s.NearMisses = nearMisses(w, policies, d, c)
 	}
 	return s
+}
+
+// unsure lists the rules that match or not according to an address that is made up, if they matter: not where other rules allow.
+func unsure(w *world.World, policies []*intent.Policy, d intent.Direction, c *connection, decision intent.Decision) []string {
+	_, peer := world.Parties(&c.Flow, d)
+	if w.State.MadeUp == nil || !w.State.MadeUp(peer.Addr) {
+		return nil
+	}
+	depends := func(r *intent.Rule) bool {
+		set := w.State.Snapshot.Set(r.Peer.Set)
+		return r.Peer.Kind == intent.PeerSet && r.Ports.Has(c.Protocol, c.Port) && !set.HasKey(peer.Key) &&
+			world.BlockDepends(set, peer.Addr.Is4(), peer.Addr)
+	}
+	firm := decision.Allowed && slices.ContainsFunc(decision.By, func(by intent.RuleRef) bool {
+		p := w.State.Snapshot.Policy(by.Policy)
+		return p != nil && by.Rule >= 0 && !depends(&p.Rules[by.Rule])
+	})
+	var out []string
+	for _, p := range policies {
+		for i := range p.Rules {
+			if r := &p.Rules[i]; !(firm && p.Tier == intent.TierNetworkPolicy) && depends(r) {
+				out = append(out, p.Origin.String()+" "+r.Path)
+			}
+		}
+	}
+	return slices.Compact(out)
 }
 
 // mayDeny reports whether a policy may deny anything at all.
