@@ -32,6 +32,8 @@ func newAudit() *cobra.Command {
 		Long: `Report how well a cluster is isolated: the isolated pods of every namespace, the pods that most addresses outside can reach or that
 can reach them, the connections between namespaces, and the policies with their age and effect, the oldest first.
 
+With -n, the report is about one namespace, and the connections from and to it.
+
 -o json is also a snapshot: keep it in a file, and --since FILE prints what changed since then. -o html is a single self-contained
 page, -o csv a table with one value per line.
 
@@ -76,8 +78,14 @@ func runAudit(cmd *cobra.Command, manifests *manifestsFlag, form, since string) 
 	if err != nil {
 		return err
 	}
+	if err := manifests.known(cmd, &state); err != nil {
+		return err
+	}
 	printReading(cmd, &state)
 	report := audit.Of(audit.State{Snapshot: state.Snapshot, View: state.View, Created: creationTimes(created)})
+	if cmd.Flags().Changed("namespace") {
+		report.Within(manifests.namespace)
+	}
 	verdict := auditVerdict(&report)
 	out := cmd.OutOrStdout()
 	if old == nil {

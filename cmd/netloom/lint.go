@@ -9,6 +9,7 @@ import (
 
 	"github.com/netloom/netloom/backends/builtin"
 	"github.com/netloom/netloom/pkg/answers/lint"
+	"github.com/netloom/netloom/pkg/answers/world"
 	"github.com/netloom/netloom/pkg/offline"
 )
 
@@ -37,6 +38,8 @@ To accept a finding, write a comment on the line or above it, or above the first
 
 The annotation netloom.io/lint-ignore does the same for its object, with a line "RULE REASON" for each rule. An ignore that
 matches no finding is itself a finding. Errors cannot be ignored.
+
+With -n, only findings about that namespace and about no namespace are printed.
 
 A note lists the files that are no objects, such as values of a chart or patches of a kustomization; with --strict they are errors.
 
@@ -102,6 +105,12 @@ func runLint(cmd *cobra.Command, manifests *manifestsFlag, form string, o *lintO
 	if err != nil {
 		return err
 	}
+	if err := manifests.known(cmd, &state); err != nil {
+		return err
+	}
+	if cmd.Flags().Changed("namespace") {
+		report.Within(manifests.namespace, policiesIn(&state, manifests.namespace))
+	}
 	state.Problems = nil // they are findings, and are printed as such
 	printReading(cmd, &state)
 	out := cmd.OutOrStdout()
@@ -122,6 +131,17 @@ func runLint(cmd *cobra.Command, manifests *manifestsFlag, form string, o *lintO
 		err = printData(out, form, "LintReport", report)
 	}
 	return worst(err, certain(&state), o.verdict(&report))
+}
+
+// policiesIn counts the NetworkPolicies of a namespace.
+func policiesIn(state *world.State, namespace string) int {
+	count := 0
+	for _, np := range state.Objects.Policies {
+		if np.Namespace == namespace {
+			count++
+		}
+	}
+	return count
 }
 
 // verdict is the error for a report.

@@ -25,7 +25,9 @@ apiVersion: networking.k8s.io/v1
 kind: NetworkPolicy
 metadata: {name: x, namespace: shop}
 spec: `
-	to := func(block string) string { return `{podSelector: {}, policyTypes: [Egress], egress: [{to: [` + block + `]}]}` }
+	to := func(block string) string {
+		return `{podSelector: {}, policyTypes: [Egress], egress: [{to: [` + block + `]}]}`
+	}
 	from := func(block string) string {
 		return `{podSelector: {matchLabels: {app: db}}, policyTypes: [Ingress], ingress: [{from: [` + block + `], ports: [{port: 5432}]}]}`
 	}

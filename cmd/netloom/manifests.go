@@ -154,7 +154,11 @@ func (f *manifestsFlag) readStdin(cmd *cobra.Command, out *offline.Manifests) er
 
 // load reads and translates the manifests.
 func (f *manifestsFlag) load(cmd *cobra.Command) (world.State, error) {
-	return f.edited(cmd, nil, nil)
+	state, err := f.edited(cmd, nil, nil)
+	if err == nil {
+		err = f.known(cmd, &state)
+	}
+	return state, err
 }
 
 // edited is load with objects replaced by those of the same name in further files and directories, and without some,
@@ -263,7 +267,7 @@ func (f *manifestsFlag) quietly(cmd *cobra.Command) *world.World {
 	if slices.Contains(f.paths, "-") {
 		return nil
 	}
-	state, err := f.load(cmd)
+	state, err := f.edited(cmd, nil, nil)
 	if err != nil {
 		return nil
 	}

@@ -133,9 +133,14 @@ func readOnce(
 			return nil, nil, err
 		}
 		files.MaxFile = cfg.MaxManifestSize
-		if opts.Source, err = offline.Source(files, opts.Read); err != nil {
+		read, err := offline.Source(files, opts.Read)
+		if err == nil {
+			err = manifests.declared(cmd, read)
+		}
+		if err != nil {
 			return nil, nil, err
 		}
+		opts.Source = read
 	case cfg.UpstreamCluster != "":
 		disconnect, err := connectUpstream(cmd.Context(), cfg, &opts, log)
 		if err != nil {

@@ -38,19 +38,24 @@ func (f *statesFlag) load(cmd *cobra.Command) (before, after world.State, err er
 	edited := len(f.with)+len(f.without) > 0
 	switch {
 	case f.from != "" && f.to != "" && !f.manifests.fromFiles() && !edited:
-		if before, err = f.manifests.at(f.from).load(cmd); err != nil {
+		if before, err = f.manifests.at(f.from).edited(cmd, nil, nil); err != nil {
 			return before, after, err
 		}
-		after, err = f.manifests.at(f.to).load(cmd)
-		return before, after, err
+		to := f.manifests.at(f.to)
+		if after, err = to.edited(cmd, nil, nil); err != nil {
+			return before, after, err
+		}
+		return before, after, to.known(cmd, &before, &after)
 	case f.from != "" || f.to != "":
 		return before, after, errors.New("--from and --to must be used together, and without -f, --with and --without")
 	case !edited:
 		return before, after, errors.New("expected a change: --with FILE, --without KIND/NAMESPACE/NAME, or --from and --to")
 	}
-	if before, err = f.manifests.load(cmd); err != nil {
+	if before, err = f.manifests.edited(cmd, nil, nil); err != nil {
 		return before, after, err
 	}
-	after, err = f.manifests.edited(cmd, f.with, f.without)
-	return before, after, err
+	if after, err = f.manifests.edited(cmd, f.with, f.without); err != nil {
+		return before, after, err
+	}
+	return before, after, f.manifests.known(cmd, &before, &after)
 }

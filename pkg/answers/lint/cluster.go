@@ -62,7 +62,8 @@ type run struct {
 	objects []*translation // of all policies, by reference
 	out     Report
 
-	resolverUnknown bool // nothing is known that resolves names
+	checker         *Checker // of single policies
+	resolverUnknown bool     // nothing is known that resolves names
 }
 
 // Run judges all policies of a cluster.
@@ -122,6 +123,7 @@ func (r *run) collect() {
 // single judges every policy alone; order compares them.
 func (r *run) single() {
 	checker := NewChecker(r.opts.Costs)
+	r.checker = checker
 	checker.makers, checker.inhabited = r.Makers, map[string]bool{}
 	for _, p := range r.Pods {
 		checker.inhabited[p.Namespace] = true

@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"fmt"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -81,6 +82,26 @@ func (c *Checker) unknown(namespace string, peer *networkingv1.NetworkPolicyPeer
 		}
 	}
 	return ""
+}
+
+// hasUnknownPeers reports whether the rules of a policy at a path, spec for all of them, may match pods that are not known.
+func (c *Checker) hasUnknownPeers(np *networkingv1.NetworkPolicy, path string) bool {
+	has := func(rule string, peers []networkingv1.NetworkPolicyPeer) bool {
+		return (path == "spec" || path == rule) && slices.ContainsFunc(peers, func(p networkingv1.NetworkPolicyPeer) bool {
+			return p.IPBlock == nil && c.unknown(np.Namespace, &p) != ""
+		})
+	}
+	for i := range np.Spec.Ingress {
+		if has(fmt.Sprintf("spec.ingress[%d]", i), np.Spec.Ingress[i].From) {
+			return true
+		}
+	}
+	for i := range np.Spec.Egress {
+		if has(fmt.Sprintf("spec.egress[%d]", i), np.Spec.Egress[i].To) {
+			return true
+		}
+	}
+	return false
 }
 
 // namedSpaces lists the namespaces that a selector demands by name; nil if it does not.

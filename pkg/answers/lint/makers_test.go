@@ -94,6 +94,25 @@ func TestUnknownPods(t *testing.T) {
 	}
 }
 
+// TestNothingIsRedundantBecauseOthersAreUnknown has a policy that allows pods of any namespace, of which only its own is known.
+func TestNothingIsRedundantBecauseOthersAreUnknown(t *testing.T) {
+	c := shop(t, `a {podSelector: {}, ingress: [{from: [{podSelector: {}}]}]}`, `b {podSelector: {}, ingress: [{from: [{namespaceSelector: {}}]}]}`,
+		`c {podSelector: {}, ingress: [{from: [{podSelector: {}}]}]}`)
+	c.Pods = c.Pods[:2]
+	of := clusterOf(t, c)
+	redundant := func() (names []string) {
+		for _, f := range lint.Run(of, lint.Options{}).Findings {
+			if f.Rule == lint.RedundantPolicy || f.Rule == lint.RedundantRule {
+				names = append(names, f.Ref.Name)
+			}
+		}
+		return names
+	}
+	require.Equal(t, []string{"b", "c"}, redundant())
+	of.Makers = &lint.Makers{}
+	require.Equal(t, []string{"a", "c"}, redundant(), "b allows more than a")
+}
+
 // TestPodsOfTestsNeedNoIsolation has a pod that is not isolated and exists only while a chart is tested.
 func TestPodsOfTestsNeedNoIsolation(t *testing.T) {
 	c := shop(t, `x {podSelector: {matchLabels: {app: db}}, policyTypes: [Ingress, Egress]}`)

@@ -15,7 +15,7 @@ import (
 
 // redundancy finds NetworkPolicies, and rules of theirs, that others make redundant. It considers only policies of the same namespace
 // whose selector always selects at least what that of the redundant one selects: two selectors that merely happen to select the same
-// pods do not count.
+// pods do not count. Nor do policies and rules that may match pods that are not known.
 func (r *run) redundancy() {
 	policies := slices.Clone(r.Policies)
 	slices.SortFunc(policies, func(a, b *networkingv1.NetworkPolicy) int { return refOf(a).Compare(refOf(b)) })
@@ -24,7 +24,7 @@ func (r *run) redundancy() {
 	removed := map[object.Ref]bool{}
 	cut := ""
 	for _, np := range slices.Backward(policies) { // of two equal ones, the first stays
-		if len(np.Spec.Ingress)+len(np.Spec.Egress) == 0 {
+		if len(np.Spec.Ingress)+len(np.Spec.Egress) == 0 || r.checker.hasUnknownPeers(np, "spec") {
 			continue
 		}
 		if pruner.Exhausted() {
@@ -47,6 +47,9 @@ func (r *run) redundancy() {
 			cut = ref.Path()
 		}
 		for _, covered := range pruner.Rules(ref, wider.than(np)) {
+			if r.checker.hasUnknownPeers(np, covered.Path) {
+				continue
+			}
 			f := newFinding(RedundantRule, ref, covered.Path,
 				fmt.Sprintf("without it every verdict is the same at present: %s allow the same", precedence.RulesText(r.Snapshot, covered.By)))
 			f.By = objectsOf(r.Snapshot, covered.By, ref)
