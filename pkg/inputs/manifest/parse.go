@@ -78,7 +78,8 @@ func parseManifest(path string, content []byte, opts Options) *manifest {
 		raw, err := d.value()
 		r := reading{manifest: m, opts: opts, document: d.number}
 		switch {
-		case opts.Repository && (raw == nil && err != nil && !mayBeObject(d.data) || raw != nil && !isKustomization(path) && !resembles(raw)):
+		case opts.Repository && raw == nil && err != nil && isSettings(path, d.data),
+			opts.Repository && raw != nil && !isKustomization(path) && !resembles(raw):
 			m.others++
 		case err != nil && raw == nil:
 			r.lost("", plain(err))
