@@ -29,7 +29,7 @@ func (r *run) names() {
 	}
 	byName := map[object.Ref]bool{} // policies that allow the port of a resolver by its name
 	for _, np := range r.Policies {
-		byName[refOf(np)] = slices.ContainsFunc(np.Spec.Egress, func(e networkingv1.NetworkPolicyEgressRule) bool { return onlyDNS(e.Ports) })
+		byName[refOf(np)] = slices.ContainsFunc(np.Spec.Egress, namesDNS)
 	}
 	resolving := map[object.Key]bool{}
 	most := map[object.Key]*intent.Policy{} // by endpoint: the isolating policy that selects most
@@ -123,6 +123,13 @@ func (r *run) servesDNS() bool {
 				return port.ContainerPort == dnsPort && port.Protocol == corev1.ProtocolUDP
 			})
 		})
+	})
+}
+
+// namesDNS reports whether a rule allows a UDP port with the name that those of resolvers have.
+func namesDNS(r networkingv1.NetworkPolicyEgressRule) bool {
+	return slices.ContainsFunc(r.Ports, func(p networkingv1.NetworkPolicyPort) bool {
+		return isNamed(&p) && strings.HasPrefix(p.Port.StrVal, "dns") && p.Protocol != nil && *p.Protocol == corev1.ProtocolUDP
 	})
 }
 

@@ -39,6 +39,9 @@ func TestUnknownPods(t *testing.T) {
 		{"a resolver that no manifest declares", dns("{port: 53, protocol: UDP}, {port: 53}"), &lint.Makers{}, withoutDNS, nil},
 		{"one on another port", dns("{port: 5353, protocol: UDP}"), &lint.Makers{}, withoutDNS, nil},
 		{"one on a named port", dns("{port: dns, protocol: UDP}, {port: dns-tcp}"), &lint.Makers{}, withoutDNS, nil},
+		{"one by TCP alone", dns("{port: 53, protocol: TCP}"), &lint.Makers{}, withoutDNS, []string{
+			"NetworkPolicy/shop/x spec no-dns: isolates 2 pods for egress, and no policy allows DNS (udp/53): shop/api-0, shop/db-0",
+		}},
 		{"nothing that resolves", dns("{port: 443}"), &lint.Makers{}, withoutDNS, []string{
 			"NetworkPolicy/shop/x spec no-dns: isolates 2 pods for egress, and no policy allows DNS (udp/53): shop/api-0, shop/db-0",
 			"NetworkPolicy/shop/x spec.egress[0].to[0] unknown-pods: matches no pod that is known, but perhaps pods of namespace kube-system, of which none are known",
