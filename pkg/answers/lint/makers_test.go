@@ -72,8 +72,11 @@ func TestUnknownPods(t *testing.T) {
 		{"a peer in any namespace", ingress(`{namespaceSelector: {}, podSelector: {matchLabels: {cluster: main}}}`), &lint.Makers{}, nil, []string{
 			from + "unknown-pods: matches no pod that is known, but perhaps pods of other namespaces",
 		}},
-		{"a peer in a namespace with pods", ingress(`{namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: kube-system}}, podSelector: {matchLabels: {app: ingress}}}`),
-			&lint.Makers{}, nil, []string{from + "peer-matches-nothing: matches no pod at present"}},
+		{
+			"a peer in a namespace with pods", ingress(`{namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: kube-system}}, podSelector: {matchLabels: {app: ingress}}}`),
+			&lint.Makers{}, nil,
+			[]string{from + "peer-matches-nothing: matches no pod at present"},
+		},
 		{"a peer in a misspelt namespace", ingress(`{namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: kube-sistem}}}`), &lint.Makers{}, nil, []string{
 			from + "peer-matches-nothing: matches no pod at present; did you mean kubernetes.io/metadata.name=kube-system?",
 		}},

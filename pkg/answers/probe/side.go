@@ -99,7 +99,7 @@ func unsure(w *world.World, policies []*intent.Policy, d intent.Direction, c *co
 	var out []string
 	for _, p := range policies {
 		for i := range p.Rules {
-			if r := &p.Rules[i]; !(firm && p.Tier == intent.TierNetworkPolicy) && depends(r) {
+			if r := &p.Rules[i]; (!firm || p.Tier != intent.TierNetworkPolicy) && depends(r) {
 				out = append(out, p.Origin.String()+" "+r.Path)
 			}
 		}

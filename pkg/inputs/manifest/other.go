@@ -47,7 +47,9 @@ var typeLine = regexp.MustCompile(`(?m)^[\s{,-]*["']?(apiVersion|kind)["']?\s*:`
 
 // isSettings reports whether a file that cannot be parsed is one of JSON with comments, as programs have for their settings. Any other one may
 // be an object that was torn.
-func isSettings(path string, text []byte) bool { return filepath.Ext(path) == ".json" && !typeLine.Match(text) }
+func isSettings(path string, text []byte) bool {
+	return filepath.Ext(path) == ".json" && !typeLine.Match(text)
+}
 
 // isKustomization reports whether a file is one by its name.
 func isKustomization(path string) bool {
