@@ -103,11 +103,16 @@ func tableMarkdown(b *strings.Builder, title string, rows []string) {
 
 func groupMarkdown(g *reach.Group) string { return cellMarkdown(groupText(g)) }
 
-// cellMarkdown is a text in which nothing is Markdown or HTML, on one line and of limited length.
+// cellMarkdown is textMarkdown of limited length.
 func cellMarkdown(text string) string {
 	if runes := []rune(text); len(runes) > maxMarkdownCell {
 		text = string(runes[:maxMarkdownCell]) + "…"
 	}
+	return textMarkdown(text)
+}
+
+// textMarkdown is a text in which nothing is Markdown or HTML, on one line.
+func textMarkdown(text string) string {
 	var b strings.Builder
 	for _, r := range text {
 		switch {

@@ -37,7 +37,7 @@ same with the tags and rules of Tungsten Fabric, and with CNFs. It only changes 
 	addGroup(root, "Keep targets in sync:", runsUntilInterrupted(newRun()), newApply(), newPlan(), newDrift(), newApprove(), newRemove(),
 		runsUntilInterrupted(newWebhook()))
 	addGroup(root, "Serve clusters:", runsUntilInterrupted(newGateway()))
-	addGroup(root, "Ask what policies mean:", newProbe(), newExplain(), newImpact(), newSuggest(), newTranslate(), newTest())
+	addGroup(root, "Ask what policies mean:", newProbe(), newConnections(), newExplain(), newImpact(), newSuggest(), newTranslate(), newTest())
 	addGroup(root, "Check manifests, databases and logs:", newLint(), newAudit(), newVerify(), runsUntilInterrupted(newObserve()))
 	addGroup(root, "Try it:", runsUntilInterrupted(newDemo()), runsUntilInterrupted(newDeviceSim()),
 		runsUntilInterrupted(newTungstenSim()))

@@ -30,6 +30,8 @@ const (
 	formSARIF    = "sarif"
 	formCSV      = "csv"
 	formHTML     = "html"
+	formDOT      = "dot"
+	formSVG      = "svg"
 
 	jsonpathForm = "jsonpath="
 )

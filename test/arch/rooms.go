@@ -130,7 +130,13 @@ var rooms = []room{
 		"backends", "labelcache", "pkg/intent", "pkg/object", "pkg/object/address", "pkg/answers/precedence", "pkg/object/spelling", "translator", "k8s.io/api/...", "k8s.io/apimachinery/...",
 		policyAPI,
 	}},
-	{dir: "pkg/answers/audit", pure: true, may: []string{"labelcache", "pkg/intent", "pkg/answers/lint", "pkg/object", "pkg/answers/reach"}},
+	{dir: "pkg/answers/audit", pure: true, may: []string{
+		"labelcache", "pkg/intent", "pkg/answers/lint", "pkg/object", "pkg/answers/reach", "pkg/answers/sheet",
+	}},
+	{dir: "pkg/answers/sheet", pure: true},
+	{dir: "pkg/answers/connections", pure: true, may: []string{
+		"labelcache", "pkg/answers/name", "pkg/answers/reach", "pkg/answers/sheet", "pkg/answers/world", "pkg/intent", "pkg/object",
+	}},
 	{dir: "pkg/answers/reach", pure: true, may: []string{"pkg/intent", "pkg/object"}},
 	{dir: "pkg/reconcile", may: []string{"backends", "pkg/intent", "pkg/object", "golang.org/x/time/rate", logrus}},
 	{dir: "pkg/inputs/retention", may: []string{"backends", "pkg/object", "pkg/inputs/source", "k8s.io/api/core/v1", "k8s.io/apimachinery/pkg/runtime"}},

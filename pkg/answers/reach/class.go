@@ -86,6 +86,10 @@ func (c *Class) Traffic(n int, to *Class) Traffic {
 // Isolated reports whether a NetworkPolicy of the n-th snapshot isolates the class in a direction.
 func (c *Class) Isolated(n int, d intent.Direction) bool { return c.views[n].sides[d].bound }
 
+// Decided reports whether a policy of the n-th snapshot may decide on connections of the class in a direction: one isolates it, or has
+// a rule for it that may deny, or allow before others deny.
+func (c *Class) Decided(n int, d intent.Direction) bool { return !c.views[n].sides[d].open() }
+
 // allows is the traffic that a class allows with a peer in a direction.
 func (v *view) allows(d intent.Direction, peer *view) Traffic {
 	s := &v.sides[d]

@@ -66,6 +66,30 @@ func (t *Table) Column(j int, reuse []int) []int {
 	return out
 }
 
+// Sources numbers the classes that send: equal numbers mean that the same passes from them to each of the others.
+func (t *Table) Sources() []int { return numbered(t.from, t.egress.profile, t.ingress.mark) }
+
+// Targets numbers the classes that receive: equal numbers mean that the same passes to them from each of the others.
+func (t *Table) Targets() []int { return numbered(t.to, t.ingress.profile, t.egress.mark) }
+
+// numbered numbers the classes of one family with the same features, in order.
+func numbered(classes []*Class, profile, mark []int) []int {
+	type features struct {
+		family        intent.Families
+		profile, mark int
+	}
+	at := map[features]int{}
+	out := make([]int, len(classes))
+	for i, c := range classes {
+		f := features{c.Family, profile[i], mark[i]}
+		if _, known := at[f]; !known {
+			at[f] = len(at)
+		}
+		out[i] = at[f]
+	}
+	return out
+}
+
 // ingressRow is what a view admits from each mark.
 func (t *Table) ingressRow(v *view) []int {
 	h := t.ingress

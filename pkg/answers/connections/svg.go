@@ -1,0 +1,81 @@
+package connections
+
+import (
+	"bufio"
+	"fmt"
+	"html"
+	"io"
+	"strings"
+)
+
+// svgHead is the style of a picture. The picture is one file: it loads and runs nothing.
+const svgHead = `<style>
+text { font: 12px sans-serif; fill: #1b1f24 }
+.title { font-weight: bold }
+.ports { font-size: 10px; text-anchor: middle; paint-order: stroke; stroke: #fff; stroke-width: 3px }
+.box { fill: #f6f8fa; stroke: #8c959f }
+.node { fill: #fff; stroke: #57606a }
+.group { stroke-dasharray: 4 3 }
+.arc { fill: none; stroke: #0969da; stroke-opacity: .6 }
+.arc:hover { stroke-opacity: 1; stroke-width: 3 }
+.join { fill: none; stroke: #8c959f; stroke-dasharray: 2 3 }
+</style>
+<marker id="head" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" markerHeight="7" orient="auto"><path d="M0 0 8 4 0 8z" fill="#0969da"/></marker>
+`
+
+// labeledArcs is up to how many arrows a picture shows their ports beside them; the ports of more are shown by pointing at an arrow.
+const labeledArcs = 30
+
+// WriteSVG writes a report as a picture: namespaces as boxes in columns, with their workloads, and connections as arrows. Each arrow has a
+// tooltip with its ends and ports.
+func (r *Report) WriteSVG(w io.Writer) error {
+	g := r.drawn()
+	at := g.layout()
+	out := bufio.NewWriter(w)
+	line := func(format string, args ...any) { _, _ = fmt.Fprintf(out, format+"\n", args...) } // Flush returns the error
+	line(`<svg xmlns="http://www.w3.org/2000/svg" role="img" width="%d" height="%d" viewBox="0 0 %[1]d %[2]d">`, at.width, at.height)
+	line("<title>Allowed connections: %s between %s</title>", counted(len(g.arcs), "arrow"), counted(len(g.nodes), "end"))
+	line(`%s<rect width="100%%" height="100%%" fill="#fff"/>`, svgHead)
+	for i := range g.boxes {
+		b := at.boxes[i]
+		line(`<rect class="box" x="%d" y="%d" width="%d" height="%d" rx="6"/>`, b.x, b.y, b.width, b.height)
+		line(`<text class="title" x="%d" y="%d">%s</text>`, b.x+boxPadding, b.y+titleHeight-4, markup(g.boxes[i].title, b.width-2*boxPadding))
+	}
+	for _, j := range g.joins {
+		line(`<path class="join" d="%s"/>`, at.curve(j[0], j[1]))
+	}
+	for _, a := range g.arcs {
+		title := g.nodes[a.from].title + " -> " + g.nodes[a.to].title + ": " + a.ports
+		line(`<path class="arc" marker-end="url(#head)" d="%s"><title>%s</title></path>`, at.curve(a.from, a.to), markup(title, 0))
+	}
+	for n := range g.nodes {
+		b, class := at.nodes[n], "node"
+		if g.nodes[n].group {
+			class += " group"
+		}
+		line(`<g><title>%s</title><rect class="%s" x="%d" y="%d" width="%d" height="%d" rx="4"/><text x="%d" y="%d">%s</text></g>`,
+			markup(g.nodes[n].title, 0), class, b.x, b.y, b.width, b.height, b.x+nodePadding, b.y+nodeHeight-8, markup(g.nodes[n].label, b.width-2*nodePadding))
+	}
+	if len(g.arcs) <= labeledArcs {
+		for _, a := range g.arcs {
+			x, y := at.middle(a.from, a.to)
+			line(`<text class="ports" x="%d" y="%d">%s</text>`, x, y, markup(a.ports, columnGap))
+		}
+	}
+	line("</svg>")
+	return out.Flush()
+}
+
+// markup is a text as XML, shortened to a width unless that is 0.
+func markup(text string, width int) string {
+	runes := []rune(strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0xfffe || r == 0xffff { // no characters of XML
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(text, "\ufffd")))
+	if most := max(1, width/charWidth); width > 0 && len(runes) > most {
+		runes = append(runes[:most-1], '…')
+	}
+	return html.EscapeString(string(runes))
+}

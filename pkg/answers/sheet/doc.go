@@ -1,0 +1,2 @@
+// Package sheet writes tables for spreadsheets.
+package sheet
