@@ -6,8 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-
-	"github.com/netloom/netloom/pkg/intent"
 )
 
 // maxArcs is how many arrows between single workloads a picture has at most. If there are more, its arrows are between groups, and lines
@@ -137,9 +135,9 @@ func outsideNode(g *Group) node {
 	for i, p := range g.Outside {
 		all[i] = p.String()
 	}
-	n := node{label: intent.PrefixText(g.Outside), title: strings.Join(all, ", ")}
-	if len(all) > shownNames {
-		n.label = counted(len(all), "block")
+	label, whole := prefixText(g.Outside)
+	if !whole {
+		label = counted(len(all), "block")
 	}
-	return n
+	return node{label: label, title: strings.Join(all, ", ")}
 }

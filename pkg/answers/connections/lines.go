@@ -215,7 +215,7 @@ func (t *texts) outside(ids []int) string {
 		all = append(all, t.report.group(id).Outside...)
 	}
 	all = intent.MergePrefixes(all)
-	if text := intent.PrefixText(all); !strings.Contains(text, "…") {
+	if text, whole := prefixText(all); whole {
 		return "outside " + text
 	}
 	parts := make([]string, len(all))
@@ -223,6 +223,12 @@ func (t *texts) outside(ids []int) string {
 		parts[i] = p.String()
 	}
 	return "outside, " + t.group(counted(len(parts), "block"), parts)
+}
+
+// prefixText formats prefixes, and reports whether it is all of them.
+func prefixText(list []netip.Prefix) (string, bool) {
+	text := intent.PrefixText(list)
+	return text, !strings.Contains(text, "…")
 }
 
 // group names what has many parts.

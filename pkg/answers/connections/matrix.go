@@ -89,22 +89,27 @@ func (m *matrix) list() ([]Group, []Connection) {
 // units groups kinds: those from which the same passes to each other kind, and to which the same passes from each.
 func (m *matrix) units() []*unit {
 	rows, columns := make([]int, len(m.kinds)), make([][sha256.Size]byte, len(m.kinds))
+	last := 0 // of the numbers in rows
 	for j, to := range m.kinds {
 		if !to.trait.to {
 			continue
 		}
 		m.turnTo(to)
-		finer := map[[2]int]int{}
+		finer := map[[2]int]int{} // only of sources from which anything passes: the others remain as they are
 		var column []byte
 		for i, from := range m.kinds {
-			n := 0
-			if from.trait.from {
-				n = m.passing(from, to)
+			if !from.trait.from {
+				continue
 			}
-			column = binary.AppendUvarint(column, uint64(n)) //nolint:gosec // an index
+			n := m.passing(from, to)
+			if n == 0 {
+				continue
+			}
+			column = binary.AppendUvarint(binary.AppendUvarint(column, uint64(i)), uint64(n)) //nolint:gosec // indexes
 			at := [2]int{rows[i], n}
-			if _, known := finer[at]; !known {
-				finer[at] = len(finer)
+			if finer[at] == 0 {
+				last++
+				finer[at] = last
 			}
 			rows[i] = finer[at]
 		}

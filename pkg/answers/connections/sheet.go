@@ -33,15 +33,16 @@ func (r *Report) WriteCSV(w io.Writer) error {
 	return s.Close()
 }
 
-// name is the only member of a group, or its number.
+// name is the only member of a group, its addresses if these are few, or its number.
 func (g *Group) name() string {
 	switch {
 	case len(g.Ends) == 1:
 		return g.Ends[0].Name
 	case len(g.Ends) > 1:
 		return fmt.Sprintf("group %d", g.ID)
-	case len(g.Outside) == 1:
-		return g.Outside[0].String()
+	}
+	if text, whole := prefixText(g.Outside); whole {
+		return text
 	}
 	return fmt.Sprintf("outside %d", g.ID)
 }
