@@ -43,7 +43,7 @@ empty       :=
 space       := $(empty) $(empty)
 # The client's floor needs a server; the benchmarks of test/bench say themselves when there is none.
 BENCH_ROOMS := ./labelcache/... ./translator/... ./pkg/inputs/manifest ./pkg/ovsdb/nbtrace/... \
-	./pkg/answers/probe ./pkg/answers/explain ./pkg/answers/reach ./pkg/serve/web ./cmd/netloom ./test/bench/... \
+	./pkg/answers/probe ./pkg/answers/connections ./pkg/answers/explain ./pkg/answers/reach ./pkg/serve/web ./cmd/netloom ./test/bench/... \
 	$(if $(shell PATH=$$PATH:/usr/sbin command -v ovsdb-server),./pkg/ovsdb)
 # Rooms with tests on a real server beside others, which make test runs, and these tests.
 E2E_FILES   := $(shell grep -rlE --include='*_test.go' '^//go:build e2e' backends pkg)

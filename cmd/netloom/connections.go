@@ -28,8 +28,8 @@ func newConnections() *cobra.Command {
 workloads and addresses outside, with their ports. Everything else is denied. All pods of a workload are one end of connections,
 unless policies distinguish them. Ends that allow the same are listed together, and numbered groups of many ends once, below the list.
 
---from and --to list the connections of some ends, named as for "netloom probe"; a Service stands for the pods behind it. --port lists
-what is allowed on one port. --policed leaves out what no policy decides: pairs of which no policy selects the source for egress or
+--from and --to list the connections of some ends, named as for "netloom probe"; a Service stands for the pods behind it. Without them,
+-n lists the connections of the pods of a namespace. --port lists what is allowed on one port. --policed leaves out what no policy decides: pairs of which no policy selects the source for egress or
 the destination for ingress.
 
 -o csv, json and yaml have each workload in one group, and the connections from group to group. -o dot is a graph for Graphviz,
@@ -88,7 +88,13 @@ func (o *connectionsOptions) run(cmd *cobra.Command, inv *world.World, state *wo
 	if err := errors.Join(err, unknown); err != nil {
 		return err
 	}
-	filter := connections.Filter{From: from, To: to, Policed: o.policed}
+	var of []world.End
+	if cmd.Flags().Changed("namespace") && len(o.from)+len(o.to) == 0 {
+		if of, err = endsNamed(inv, "namespace", []string{"ns/" + namespace}, ""); err != nil {
+			return err
+		}
+	}
+	filter := connections.Filter{From: from, To: to, Of: of, Policed: o.policed}
 	if port != (name.Port{}) {
 		filter.Port = connections.PortFilter(port)
 	}
@@ -98,6 +104,9 @@ func (o *connectionsOptions) run(cmd *cobra.Command, inv *world.World, state *wo
 	out := cmd.OutOrStdout()
 	if err := printConnections(out, form, &report); err != nil {
 		return err
+	}
+	for _, note := range notesOn(&report) {
+		cmd.PrintErrln("note:", note)
 	}
 	return worst(connectionsVerdict(&report), doubtsOfConnections(inv, state, from, to))
 }
@@ -175,9 +184,6 @@ func connectionsText(r *connections.Report, i palette) string {
 		for _, g := range groups {
 			w.line("%s: %s", i.bold(g.Name), g.Members)
 		}
-	}
-	for _, note := range notesOn(r) {
-		w.line("%s", i.odd(note))
 	}
 	return w.String()
 }

@@ -50,6 +50,7 @@ func TestFiltersLeaveOut(t *testing.T) {
 			{"both", connections.Filter{From: from, To: to}, func(from, to place, _ intent.Protocol, _ uint16) bool {
 				return sources[from] && destinations[to]
 			}},
+			{"of", connections.Filter{Of: from}, func(from, to place, _ intent.Protocol, _ uint16) bool { return sources[from] || sources[to] }},
 			{"port", connections.Filter{Port: connections.PortFilter(name.Port{Protocol: intent.TCP, Number: 80})},
 				func(_, _ place, protocol intent.Protocol, port uint16) bool {
 					return protocol == intent.TCP && port == 80

@@ -48,7 +48,7 @@ func (m *matrix) list() ([]Group, []Connection) {
 	}
 	areas := reach.AreasOf(places)
 	groups, connections := []Group{}, []Connection{}
-	shown := map[*unit]bool{} // those that are in a connection, or are pods
+	shown := map[*unit]bool{} // those that are in a connection
 	type edge struct {
 		from, to *unit
 		passages passages
@@ -71,7 +71,7 @@ func (m *matrix) list() ([]Group, []Connection) {
 	}
 	id := map[*unit]int{}
 	for _, u := range units {
-		if len(u.ends) == 0 && !shown[u] {
+		if !shown[u] && (len(u.ends) == 0 || !m.filter.all()) {
 			continue
 		}
 		id[u] = len(groups) + 1
@@ -159,7 +159,7 @@ func (m *matrix) turnTo(to *kind) {
 
 // passing is the number of what passes from a kind to the one that was turned to.
 func (m *matrix) passing(from, to *kind) int {
-	if from.trait.outside && to.trait.outside {
+	if from.trait.outside && to.trait.outside || !from.trait.of && !to.trait.of {
 		return 0
 	}
 	kinds, common := [2]int{reach.NoTraffic, reach.NoTraffic}, 0

@@ -13,7 +13,8 @@ import (
 
 // Report is what is allowed. Everything that it does not list is denied, or left out by the filter.
 type Report struct {
-	// Groups are the ends of connections, each in one group, in the order of their first members; those outside come last.
+	// Groups are the ends of connections, each in one group, in the order of their first members; those outside come last. Without a filter,
+	// workloads without connections are among them.
 	Groups []Group `json:"groups"`
 	// Connections are what passes between groups, in their order; none between two groups outside, on which no policy decides.
 	Connections []Connection `json:"connections"`
@@ -60,9 +61,15 @@ type Connection struct {
 // Filter says which connections to list. The zero value is all.
 type Filter struct {
 	From, To []world.End   // the sources and destinations; nil means all
+	Of       []world.End   // one of them is the source or the destination; nil means any
 	Port     reach.Traffic // only what is in it is listed; empty means all
 	// Policed leaves out pairs of ends on which no policy decides: none selects the source for egress or the destination for ingress.
 	Policed bool
+}
+
+// all reports whether nothing is left out.
+func (f *Filter) all() bool {
+	return f.From == nil && f.To == nil && f.Of == nil && f.Port.Empty() && !f.Policed
 }
 
 // PortFilter is the traffic to a port.

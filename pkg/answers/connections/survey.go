@@ -30,7 +30,7 @@ type survey struct {
 type trait struct {
 	source, target int  // numbers of a reach.Table
 	outside        bool // addresses of no pod
-	from, to       bool // the filter has them as sources, and as destinations
+	from, to, of   bool // the filter has them as sources, as destinations, and as one of both
 	sends, admits  bool // a policy decides on egress and ingress, if the filter asks for that
 }
 
@@ -74,11 +74,11 @@ func newSurvey(w *world.World, f *Filter) *survey {
 		}
 	}
 	s.undecided = slices.Sorted(maps.Keys(clusters))
-	from, to := chosen(w, f.From), chosen(w, f.To)
-	named := slices.Concat(reach.Prefixes(snapshot), from.prefixes(), to.prefixes())
+	from, to, of := chosen(w, f.From), chosen(w, f.To), chosen(w, f.Of)
+	named := slices.Concat(reach.Prefixes(snapshot), from.prefixes(), to.prefixes(), of.prefixes())
 	outside := reach.OutsideOf(func(a netip.Addr) bool { return taken[a] }, named)
 	places := append(reach.PlacesOf(endpoints), outside...)
-	s.classify(reach.Classify(places, snapshot), from, to)
+	s.classify(reach.Classify(places, snapshot), from, to, of)
 	for _, group := range s.workloads(members) {
 		s.add(group)
 	}
@@ -107,14 +107,14 @@ func (s *survey) withoutNodeAccess() *intent.Snapshot {
 }
 
 // classify finds the trait of each place.
-func (s *survey) classify(classes []*reach.Class, from, to *choice) {
+func (s *survey) classify(classes []*reach.Class, from, to, of *choice) {
 	all := reach.NewTable(0, classes, classes)
 	sources, targets := all.Sources(), all.Targets()
 	at := map[trait]int{}
 	for i, c := range classes {
 		for _, p := range c.Places {
 			t := trait{
-				source: sources[i], target: targets[i], outside: p.Standing.IsValid(), from: from.has(p), to: to.has(p),
+				source: sources[i], target: targets[i], outside: p.Standing.IsValid(), from: from.has(p), to: to.has(p), of: of.has(p),
 				sends: s.filter.Policed && c.Decided(0, intent.Egress), admits: s.filter.Policed && c.Decided(0, intent.Ingress),
 			}
 			n, known := at[t]
