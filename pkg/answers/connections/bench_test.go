@@ -45,7 +45,9 @@ func BenchmarkWrite(b *testing.B) {
 		name  string
 		write func(io.Writer) error
 	}{
-		{"csv", r.WriteCSV}, {"dot", r.WriteDOT}, {"svg", r.WriteSVG},
+		{"csv", r.WriteCSV},
+		{"dot", r.WriteDOT},
+		{"svg", r.WriteSVG},
 		{"lines", func(io.Writer) error { r.Lines(); return nil }},
 	} {
 		b.Run(form.name, func(b *testing.B) {

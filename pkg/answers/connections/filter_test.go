@@ -51,10 +51,13 @@ func TestFiltersLeaveOut(t *testing.T) {
 				return sources[from] && destinations[to]
 			}},
 			{"of", connections.Filter{Of: from}, func(from, to place, _ intent.Protocol, _ uint16) bool { return sources[from] || sources[to] }},
-			{"port", connections.Filter{Port: connections.PortFilter(name.Port{Protocol: intent.TCP, Number: 80})},
+			{
+				"port",
+				connections.Filter{Port: connections.PortFilter(name.Port{Protocol: intent.TCP, Number: 80})},
 				func(_, _ place, protocol intent.Protocol, port uint16) bool {
 					return protocol == intent.TCP && port == 80
-				}},
+				},
+			},
 			{"policed", connections.Filter{Policed: true}, func(from, to place, _ intent.Protocol, _ uint16) bool {
 				return policed(w, intent.Egress, from) || policed(w, intent.Ingress, to)
 			}},

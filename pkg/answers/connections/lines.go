@@ -182,9 +182,9 @@ func (t *texts) partsOf(ids []int) []string {
 		}
 		parts = append(parts, t.parts[id-1]...)
 	}
-	out := append(parts, t.compressed(few)...)
-	slices.Sort(out)
-	return out
+	parts = append(parts, t.compressed(few)...)
+	slices.Sort(parts)
+	return parts
 }
 
 // compressed names ends, or their namespaces as far as these are complete, in order.

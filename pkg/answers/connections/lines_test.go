@@ -84,22 +84,28 @@ func TestLinesNameEnds(t *testing.T) {
 		{"one pod", pods("a", "p", 1, 1), []connections.Line{{From: "a/p-00", To: open, Ports: "all"}, {From: open, To: "a/p-00", Ports: "all"}}, nil},
 		{
 			"no policies", pods("a", "p", 20, 1) + pods("b", "p", 20, 2), []connections.Line{
-				{From: "all workloads", To: "all workloads", Ports: "all"}, {From: "all workloads", To: open, Ports: "all"},
+				{From: "all workloads", To: "all workloads", Ports: "all"},
+				{From: "all workloads", To: open, Ports: "all"},
 				{From: open, To: "all workloads", Ports: "all"},
 			}, nil,
 		},
 		{
 			"a closed namespace", pods("a", "p", 20, 1) + pods("b", "p", 20, 2) + fmt.Sprintf(closed, "b", "p"), []connections.Line{
-				{From: "all workloads", To: "ns/a", Ports: "all"}, {From: "all workloads", To: "ns/b", Ports: "TCP 80"},
+				{From: "all workloads", To: "ns/a", Ports: "all"},
+				{From: "all workloads", To: "ns/b", Ports: "TCP 80"},
 				{From: "all workloads", To: open, Ports: "all"},
-				{From: open, To: "ns/a", Ports: "all"}, {From: open, To: "ns/b", Ports: "TCP 80"},
+				{From: open, To: "ns/a", Ports: "all"},
+				{From: open, To: "ns/b", Ports: "TCP 80"},
 			}, nil,
 		},
 		{
-			"many of a namespace", pods("a", "p", 20, 1) + pods("a", "q", 2, 2) + fmt.Sprintf(closed, "a", "q"), []connections.Line{
-				{From: "all workloads", To: "group 1 (20 workloads)", Ports: "all"}, {From: "all workloads", To: "a/q-00, a/q-01", Ports: "TCP 80"},
+			"many of a namespace", pods("a", "p", 20, 1) + pods("a", "q", 2, 2) + fmt.Sprintf(closed, "a", "q"),
+			[]connections.Line{
+				{From: "all workloads", To: "group 1 (20 workloads)", Ports: "all"},
+				{From: "all workloads", To: "a/q-00, a/q-01", Ports: "TCP 80"},
 				{From: "all workloads", To: open, Ports: "all"},
-				{From: open, To: "group 1 (20 workloads)", Ports: "all"}, {From: open, To: "a/q-00, a/q-01", Ports: "TCP 80"},
+				{From: open, To: "group 1 (20 workloads)", Ports: "all"},
+				{From: open, To: "a/q-00, a/q-01", Ports: "TCP 80"},
 			},
 			[]connections.Named{{"group 1 (20 workloads)", namesOf("a/p-%02d", 20)}},
 		},
