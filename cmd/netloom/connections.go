@@ -39,7 +39,7 @@ Exit with 0 after a list, with 3 if there are no pods or the manifests have prob
 		Example: `  netloom connections examples
   netloom connections -f examples --to shop/db-0 --port 5432
   netloom connections -f examples --policed -o svg > connections.svg
-  netloom connections --kubeconfig ~/.kube/config --from ns/shop -o dot | dot -Tpdf > shop.pdf`,
+  netloom connections --kubeconfig ~/.kube/config --from ns/shop -o dot > shop.dot`,
 		Args: cobra.ArbitraryArgs,
 	}
 	manifests := bindSources(cmd)

@@ -16,6 +16,8 @@ func newImpact() *cobra.Command {
 port. The first state is -f. In the second state, the objects of --with are replaced or added, and those of --without are
 removed. Alternatively, set the two states with --from and --to. Pods that no policy distinguishes are listed together.
 
+-o dot is a graph of what is opened and closed for Graphviz, and -o svg a picture of it.
+
 For a pull request, -o markdown prints a comment, and --fail-on sets which changes count: docs/ci.md has ready jobs.
 
 A pod that only the second state has is compared with its counterpart in the first: a pod with the same labels, or of the same
@@ -35,7 +37,7 @@ with 1 on an error.`,
 	states.manifests.bindClusters(cmd)
 	states.manifests.firewalls = true
 	refuseZone(cmd)
-	output := bindOutput(cmd, formTable, formJSON, formYAML, formMarkdown)
+	output := bindOutput(cmd, formTable, formJSON, formYAML, formMarkdown, formDOT, formSVG)
 	failOn := failOnAny
 	cmd.Flags().StringVar(&failOn, "fail-on", failOnAny, "when to exit with 2: if connections are opened, closed or either (any), or never")
 	complete(cmd, "fail-on", failOnOpened, failOnClosed, failOnAny, never)
@@ -57,6 +59,10 @@ with 1 on an error.`,
 			_, err = fmt.Fprint(out, impactText(&impact, paletteFor(out)))
 		case formMarkdown:
 			_, err = fmt.Fprint(out, impactMarkdown(&impact, doubtsOf(&before, &after)))
+		case formDOT:
+			err = impact.Picture(&before, &after).WriteDOT(out)
+		case formSVG:
+			err = impact.Picture(&before, &after).WriteSVG(out)
 		default:
 			err = printData(out, output.form, "Impact", impact)
 		}

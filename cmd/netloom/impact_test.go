@@ -138,3 +138,14 @@ func TestImpact(t *testing.T) {
 		}}}, got)
 	})
 }
+
+func TestImpactAsAPicture(t *testing.T) {
+	got := netloom(t, "impact", "-f", exampleDir, "--without", "networkpolicy/shop/db", "-o", "svg")
+	require.Equal(t, exitDiffers, got.code, got.errout)
+	require.Contains(t, got.out, `<path class="arc closed"`)
+	require.Contains(t, got.out, "<title>shop/api-0 -&gt; shop/db-0: - tcp/5432</title>")
+	got = netloom(t, "impact", "-f", exampleDir, "--with", filepath.Join("..", "..", "docs", "commands", "newcomer.yaml"), "-o", "dot")
+	require.Equal(t, exitDiffers, got.code, got.errout)
+	require.Contains(t, got.out, `n1 [label="deploy/report" tooltip="shop/deploy/report"]`)
+	require.Contains(t, got.out, `[label="+ tcp/53, udp/53" color="#1a7f37" class=opened]`)
+}

@@ -134,8 +134,9 @@ var rooms = []room{
 		"labelcache", "pkg/intent", "pkg/answers/lint", "pkg/object", "pkg/answers/reach", "pkg/answers/sheet",
 	}},
 	{dir: "pkg/answers/sheet", pure: true},
+	{dir: "pkg/answers/picture", pure: true, may: []string{"pkg/intent"}},
 	{dir: "pkg/answers/connections", pure: true, may: []string{
-		"labelcache", "pkg/answers/name", "pkg/answers/reach", "pkg/answers/sheet", "pkg/answers/world", "pkg/intent", "pkg/object",
+		"labelcache", "pkg/answers/name", "pkg/answers/picture", "pkg/answers/reach", "pkg/answers/sheet", "pkg/answers/world", "pkg/intent", "pkg/object",
 	}},
 	{dir: "pkg/answers/reach", pure: true, may: []string{"pkg/intent", "pkg/object"}},
 	{dir: "pkg/reconcile", may: []string{"backends", "pkg/intent", "pkg/object", "golang.org/x/time/rate", logrus}},
@@ -203,7 +204,9 @@ var rooms = []room{
 		"labelcache", "pkg/answers/intents", "pkg/answers/name", "pkg/answers/precedence", "pkg/answers/reach", "pkg/answers/world", "pkg/intent", "pkg/object",
 		"k8s.io/api/...",
 	}},
-	{dir: "pkg/answers/impact", pure: true, may: []string{"labelcache", "pkg/answers/reach", "pkg/answers/world", "pkg/intent", "pkg/object"}},
+	{dir: "pkg/answers/impact", pure: true, may: []string{
+		"labelcache", "pkg/answers/picture", "pkg/answers/reach", "pkg/answers/world", "pkg/intent", "pkg/object",
+	}},
 	{dir: "pkg/answers/answerstest", may: []string{
 		"pkg/answers/world", "pkg/inputs/manifest", "pkg/intent", "translator", "k8s.io/apimachinery/pkg/runtime", policyAPI, yaml, testify, logrus,
 	}},

@@ -1,4 +1,4 @@
-package connections
+package picture
 
 import (
 	"fmt"

@@ -1,4 +1,4 @@
-package connections
+package picture
 
 import (
 	"bufio"
@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// WriteDOT writes a report as a directed graph in the DOT language of Graphviz: workloads as nodes, in a cluster for each namespace, and
-// connections as edges with their ports.
-func (r *Report) WriteDOT(w io.Writer) error {
-	g := r.drawn()
+// WriteDOT writes a picture as a directed graph in the DOT language of Graphviz: ends as nodes, in a cluster for each box, and links as
+// edges with their texts.
+func (p *Picture) WriteDOT(w io.Writer) error {
+	g := p.drawn()
 	out := bufio.NewWriter(w)
 	line := func(format string, args ...any) { _, _ = fmt.Fprintf(out, format+"\n", args...) } // Flush returns the error
 	line("digraph connections {")
@@ -33,7 +33,11 @@ func (r *Report) WriteDOT(w io.Writer) error {
 		line("  n%d -> n%d [dir=none style=dashed]", j[0]+1, j[1]+1)
 	}
 	for _, a := range g.arcs {
-		line("  n%d -> n%d [label=%s]", a.from+1, a.to+1, quoted(a.ports))
+		color := ""
+		if a.kind != Allowed {
+			color = fmt.Sprintf(" color=%s class=%s", quoted(a.kind.color()), a.kind.class())
+		}
+		line("  n%d -> n%d [label=%s%s]", a.from+1, a.to+1, quoted(a.text), color)
 	}
 	line("}")
 	return out.Flush()

@@ -1,4 +1,4 @@
-package connections
+package picture
 
 import (
 	"bufio"
@@ -12,30 +12,36 @@ import (
 const svgHead = `<style>
 text { font: 12px sans-serif; fill: #1b1f24 }
 .title { font-weight: bold }
-.ports { font-size: 10px; text-anchor: middle; paint-order: stroke; stroke: #fff; stroke-width: 3px }
+.text { font-size: 10px; text-anchor: middle; paint-order: stroke; stroke: #fff; stroke-width: 3px }
 .box { fill: #f6f8fa; stroke: #8c959f }
 .node { fill: #fff; stroke: #57606a }
 .group { stroke-dasharray: 4 3 }
-.arc { fill: none; stroke: #0969da; stroke-opacity: .6 }
+.arc { fill: none; stroke-opacity: .6 }
 .arc:hover { stroke-opacity: 1; stroke-width: 3 }
 .join { fill: none; stroke: #8c959f; stroke-dasharray: 2 3 }
+.closed { stroke-dasharray: 6 3 }
 </style>
-<marker id="head" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" markerHeight="7" orient="auto"><path d="M0 0 8 4 0 8z" fill="#0969da"/></marker>
 `
 
-// labeledArcs is up to how many arrows a picture shows their ports beside them; the ports of more are shown by pointing at an arrow.
+// svgHeads are the heads of the arrows of a kind.
+const svgHeads = `<marker id="%s" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" markerHeight="7" orient="auto"><path d="M0 0 8 4 0 8z" fill="%s"/></marker>`
+
+// labeledArcs is up to how many arrows a picture shows their texts beside them; the texts of more are shown by pointing at an arrow.
 const labeledArcs = 30
 
-// WriteSVG writes a report as a picture: namespaces as boxes in columns, with their workloads, and connections as arrows. Each arrow has a
-// tooltip with its ends and ports.
-func (r *Report) WriteSVG(w io.Writer) error {
-	g := r.drawn()
+// WriteSVG writes a picture with boxes in columns, and links as arrows. Each arrow has a tooltip with its ends and its text.
+func (p *Picture) WriteSVG(w io.Writer) error {
+	g := p.drawn()
 	at := g.layout()
 	out := bufio.NewWriter(w)
 	line := func(format string, args ...any) { _, _ = fmt.Fprintf(out, format+"\n", args...) } // Flush returns the error
 	line(`<svg xmlns="http://www.w3.org/2000/svg" role="img" width="%d" height="%d" viewBox="0 0 %[1]d %[2]d">`, at.width, at.height)
-	line("<title>Allowed connections: %s between %s</title>", counted(len(g.arcs), "arrow"), counted(len(g.nodes), "end"))
-	line(`%s<rect width="100%%" height="100%%" fill="#fff"/>`, svgHead)
+	line("<title>%s</title>", markup(p.Title, 0))
+	line("%s", svgHead)
+	for _, k := range []Kind{Allowed, Opened, Closed} {
+		line(svgHeads, k.class(), k.color())
+	}
+	line(`<rect width="100%%" height="100%%" fill="#fff"/>`)
 	for i := range g.boxes {
 		b := at.boxes[i]
 		line(`<rect class="box" x="%d" y="%d" width="%d" height="%d" rx="6"/>`, b.x, b.y, b.width, b.height)
@@ -45,8 +51,9 @@ func (r *Report) WriteSVG(w io.Writer) error {
 		line(`<path class="join" d="%s"/>`, at.curve(j[0], j[1]))
 	}
 	for _, a := range g.arcs {
-		title := g.nodes[a.from].title + " -> " + g.nodes[a.to].title + ": " + a.ports
-		line(`<path class="arc" marker-end="url(#head)" d="%s"><title>%s</title></path>`, at.curve(a.from, a.to), markup(title, 0))
+		title := g.nodes[a.from].title + " -> " + g.nodes[a.to].title + ": " + a.text
+		line(`<path class="arc %s" stroke="%s" marker-end="url(#%[1]s)" d="%[3]s"><title>%[4]s</title></path>`,
+			a.kind.class(), a.kind.color(), at.curve(a.from, a.to), markup(title, 0))
 	}
 	for n := range g.nodes {
 		b, class := at.nodes[n], "node"
@@ -59,7 +66,7 @@ func (r *Report) WriteSVG(w io.Writer) error {
 	if len(g.arcs) <= labeledArcs {
 		for _, a := range g.arcs {
 			x, y := at.middle(a.from, a.to)
-			line(`<text class="ports" x="%d" y="%d">%s</text>`, x, y, markup(a.ports, columnGap))
+			line(`<text class="text" x="%d" y="%d">%s</text>`, x, y, markup(a.text, columnGap))
 		}
 	}
 	line("</svg>")
