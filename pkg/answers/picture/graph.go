@@ -120,8 +120,8 @@ func (d *drawing) add(to *box, n node) int {
 
 // addHubs adds a node for each group of several members.
 func (d *drawing) addHubs() {
-	for i := range d.Picture.Groups {
-		nodes, name := d.members[i], d.Picture.Groups[i].Name
+	for i := range d.Groups {
+		nodes, name := d.members[i], d.Groups[i].Name
 		if len(nodes) == 1 {
 			d.hub = append(d.hub, nodes[0])
 			continue
@@ -145,7 +145,7 @@ func (d *drawing) addArcs(grouped bool) {
 		}
 		for k, from := range d.members[l.From] {
 			for _, to := range d.members[l.To] {
-				if from != to || d.Picture.Groups[l.From].Members[k].Several {
+				if from != to || d.Groups[l.From].Members[k].Several {
 					at := arc{from: from, to: to, kind: l.Kind}
 					texts[at] = append(texts[at], l.Text)
 				}

@@ -3,21 +3,24 @@ package picture
 import (
 	"fmt"
 	"math"
+	"slices"
 	"unicode/utf8"
 )
 
 // The measures of a picture, in pixels.
 const (
-	charWidth   = 7
-	nodeHeight  = 24
-	nodeGap     = 8
-	nodePadding = 8
-	maxNode     = 360
-	titleHeight = 24
-	boxPadding  = 10
-	boxGap      = 24
-	columnGap   = 150
-	margin      = 20
+	charWidth      = 7
+	labelCharWidth = 6
+	nodeHeight     = 24
+	nodeGap        = 8
+	nodePadding    = 8
+	maxNode        = 360
+	titleHeight    = 24
+	labelHeight    = 12
+	boxPadding     = 10
+	boxGap         = 24
+	columnGap      = 150
+	margin         = 20
 )
 
 // layout is where everything is.
@@ -125,10 +128,43 @@ func (l *layout) curve(from, to int) string {
 	return fmt.Sprintf("M%d %d C%d %d %d %d %d %d", x1, y1, bend1, y1, bend2, y2, x2, y2)
 }
 
-// middle is the point in the middle of an arrow.
-func (l *layout) middle(from, to int) (x, y int) {
+// label is a text beside an arrow.
+type label struct {
+	text string
+	rectangleOf
+}
+
+// labels are texts for arrows, each at a point of its arrow where nothing else is. An arrow without such a point has none.
+func (l *layout) labels(arcs []arc) []label {
+	taken := slices.Clone(l.nodes)
+	var out []label
+	for _, a := range arcs {
+		text := shortened(a.text, columnGap)
+		width := utf8.RuneCountInString(text) * labelCharWidth
+		for _, t := range []float64{.5, .4, .6, .3, .7, .2, .8} {
+			x, y := l.point(a.from, a.to, t)
+			at := rectangleOf{x - width/2, y - labelHeight/2, width, labelHeight}
+			if at.x+at.width <= l.width && !slices.ContainsFunc(taken, at.overlaps) {
+				taken, out = append(taken, at), append(out, label{text, at})
+				break
+			}
+		}
+	}
+	return out
+}
+
+// point is that of an arrow at t, from 0 to 1.
+func (l *layout) point(from, to int, t float64) (x, y int) {
 	x1, y1, x2, y2, bend1, bend2 := l.ends(from, to)
-	return (x1 + 3*bend1 + 3*bend2 + x2) / 8, (y1 + y2) / 2
+	at := func(a, b, c, d int) int {
+		u := 1 - t
+		return int(math.Round(u*u*u*float64(a) + 3*u*u*t*float64(b) + 3*u*t*t*float64(c) + t*t*t*float64(d)))
+	}
+	return at(x1, bend1, bend2, x2), at(y1, y1, y2, y2)
+}
+
+func (r rectangleOf) overlaps(o rectangleOf) bool {
+	return r.x < o.x+o.width && o.x < r.x+r.width && r.y < o.y+o.height && o.y < r.y+r.height
 }
 
 func abs(n int) int {

@@ -28,7 +28,10 @@ func TestGroupsShareMembers(t *testing.T) {
 		Title:  "A test",
 		Groups: []picture.Group{{Members: []picture.Member{web, api}}, {Members: []picture.Member{api}}, {Members: []picture.Member{picture.Outside(nil)}}},
 		Links: []picture.Link{
-			{From: 0, To: 0, Text: "a"}, {From: 1, To: 1, Text: "b"}, {From: 1, To: 2, Text: "c", Kind: picture.Opened}, {From: 1, To: 2, Text: "d", Kind: picture.Closed},
+			{From: 0, To: 0, Text: "a"},
+			{From: 1, To: 1, Text: "b"},
+			{From: 1, To: 2, Text: "c", Kind: picture.Opened},
+			{From: 1, To: 2, Text: "d", Kind: picture.Closed},
 			{From: 0, To: 1, Text: "e"},
 		},
 	}

@@ -26,7 +26,8 @@ text { font: 12px sans-serif; fill: #1b1f24 }
 // svgHeads are the heads of the arrows of a kind.
 const svgHeads = `<marker id="%s" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" markerHeight="7" orient="auto"><path d="M0 0 8 4 0 8z" fill="%s"/></marker>`
 
-// labeledArcs is up to how many arrows a picture shows their texts beside them; the texts of more are shown by pointing at an arrow.
+// labeledArcs is up to how many arrows a picture shows their texts beside them, where there is room. Others are shown by pointing at an
+// arrow.
 const labeledArcs = 30
 
 // WriteSVG writes a picture with boxes in columns, and links as arrows. Each arrow has a tooltip with its ends and its text.
@@ -64,25 +65,33 @@ func (p *Picture) WriteSVG(w io.Writer) error {
 			markup(g.nodes[n].title, 0), class, b.x, b.y, b.width, b.height, b.x+nodePadding, b.y+nodeHeight-8, markup(g.nodes[n].label, b.width-2*nodePadding))
 	}
 	if len(g.arcs) <= labeledArcs {
-		for _, a := range g.arcs {
-			x, y := at.middle(a.from, a.to)
-			line(`<text class="text" x="%d" y="%d">%s</text>`, x, y, markup(a.text, columnGap))
+		for _, t := range at.labels(g.arcs) {
+			line(`<text class="text" x="%d" y="%d">%s</text>`, t.x+t.width/2, t.y+labelHeight-3, markup(t.text, 0))
 		}
 	}
 	line("</svg>")
 	return out.Flush()
 }
 
+// shortened is a text that fits a width.
+func shortened(text string, width int) string {
+	runes := []rune(text)
+	if most := max(1, width/charWidth); len(runes) > most {
+		return string(runes[:most-1]) + "…"
+	}
+	return text
+}
+
 // markup is a text as XML, shortened to a width unless that is 0.
 func markup(text string, width int) string {
-	runes := []rune(strings.Map(func(r rune) rune {
+	text = strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0xfffe || r == 0xffff { // no characters of XML
 			return ' '
 		}
 		return r
-	}, strings.ToValidUTF8(text, "\ufffd")))
-	if most := max(1, width/charWidth); width > 0 && len(runes) > most {
-		runes = append(runes[:most-1], '…')
+	}, strings.ToValidUTF8(text, "\ufffd"))
+	if width > 0 {
+		text = shortened(text, width)
 	}
-	return html.EscapeString(string(runes))
+	return html.EscapeString(text)
 }
