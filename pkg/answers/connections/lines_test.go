@@ -133,7 +133,7 @@ func TestLinesAreComplete(t *testing.T) {
 		_, state := stateOf(t, seed)
 		requireLines(t, world.New(state), connections.Filter{})
 	})
-	for _, w := range []*world.World{worldOf(t, 200), worldOf(t, 1000)} {
+	for _, w := range []*world.World{worldOf(t, 200), worldOf(t, 400)} {
 		requireLines(t, w, connections.Filter{})
 		ends, err := w.Ends("ns/ns-00", "")
 		require.NoError(t, err)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
+	"iter"
 	"slices"
 
 	"github.com/netloom/netloom/pkg/answers/reach"
@@ -34,6 +35,7 @@ func newMatrix(s *survey) *matrix {
 // unit is kinds of ends that allow the same with all others.
 type unit struct {
 	first   *kind
+	column  []byte // what passes to it: see entries
 	ends    []End
 	pods    int
 	outside []reach.Place
@@ -54,19 +56,18 @@ func (m *matrix) list() ([]Group, []Connection) {
 		passages passages
 	}
 	var edges []edge
+	of := map[*kind]*unit{} // those that represent a unit
+	for _, u := range units {
+		of[u.first] = u
+	}
 	for _, to := range units {
-		if !to.first.trait.to {
-			continue
-		}
-		m.turnTo(to.first)
-		for _, from := range units {
-			if !from.first.trait.from || from == to && from.pods < 2 {
+		for i, n := range entries(to.column) {
+			from := of[m.kinds[i]]
+			if from == nil || from == to && from.pods < 2 {
 				continue
 			}
-			if n := m.passing(from.first, to.first); n != 0 {
-				edges = append(edges, edge{from, to, m.all[n]})
-				shown[from], shown[to] = true, true
-			}
+			edges = append(edges, edge{from, to, m.all[n]})
+			shown[from], shown[to] = true, true
 		}
 	}
 	id := map[*unit]int{}
@@ -89,14 +90,15 @@ func (m *matrix) list() ([]Group, []Connection) {
 // units groups kinds: those from which the same passes to each other kind, and to which the same passes from each.
 func (m *matrix) units() []*unit {
 	rows, columns := make([]int, len(m.kinds)), make([][sha256.Size]byte, len(m.kinds))
-	last := 0 // of the numbers in rows
+	known := map[[sha256.Size]byte][]byte{} // each column once: they can be long
+	last, column := 0, []byte{}             // the last of the numbers in rows
 	for j, to := range m.kinds {
 		if !to.trait.to {
 			continue
 		}
 		m.turnTo(to)
 		finer := map[[2]int]int{} // only of sources from which anything passes: the others remain as they are
-		var column []byte
+		column = column[:0]
 		for i, from := range m.kinds {
 			if !from.trait.from {
 				continue
@@ -113,7 +115,10 @@ func (m *matrix) units() []*unit {
 			}
 			rows[i] = finer[at]
 		}
-		columns[j] = sha256.Sum256(column) // they can be long
+		columns[j] = sha256.Sum256(column)
+		if _, have := known[columns[j]]; !have {
+			known[columns[j]] = slices.Clone(column)
+		}
 	}
 	type behavior struct {
 		row               int
@@ -126,7 +131,7 @@ func (m *matrix) units() []*unit {
 		b := behavior{rows[i], columns[i], k.trait.outside, k.trait.from, k.trait.to}
 		u := at[b]
 		if u == nil {
-			u = &unit{first: k}
+			u = &unit{first: k, column: known[columns[i]]}
 			at[b], out = u, append(out, u)
 		}
 		u.ends, u.pods, u.outside = append(u.ends, k.ends...), u.pods+k.pods, append(u.outside, k.standing...)
@@ -146,6 +151,20 @@ func (m *matrix) units() []*unit {
 		return a.outside[0].Compare(b.outside[0])
 	})
 	return out
+}
+
+// entries yields the indexes of kinds from which anything passes to another, and the numbers of what passes.
+func entries(column []byte) iter.Seq2[int, int] {
+	return func(yield func(kind, number int) bool) {
+		for len(column) > 0 {
+			kind, size := binary.Uvarint(column)
+			number, more := binary.Uvarint(column[size:])
+			column = column[size+more:]
+			if !yield(int(kind), int(number)) { //nolint:gosec // indexes
+				return
+			}
+		}
+	}
 }
 
 // turnTo prepares for what passes to a kind.
