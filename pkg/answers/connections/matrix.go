@@ -136,7 +136,12 @@ func (m *matrix) units() []*unit {
 		}
 		u.ends, u.pods, u.outside = append(u.ends, k.ends...), u.pods+k.pods, append(u.outside, k.standing...)
 	}
-	out = slices.DeleteFunc(out, func(u *unit) bool { return !u.first.trait.from && !u.first.trait.to })
+	return settled(out)
+}
+
+// settled leaves out units that are no ends of connections, and sorts the others by their members, those outside last.
+func settled(units []*unit) []*unit {
+	out := slices.DeleteFunc(units, func(u *unit) bool { return !u.first.trait.from && !u.first.trait.to })
 	for _, u := range out {
 		sortEnds(u.ends)
 		slices.SortFunc(u.outside, reach.Place.Compare)
