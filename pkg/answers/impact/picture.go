@@ -7,6 +7,7 @@ import (
 	"github.com/netloom/netloom/pkg/answers/picture"
 	"github.com/netloom/netloom/pkg/answers/reach"
 	"github.com/netloom/netloom/pkg/answers/world"
+	"github.com/netloom/netloom/pkg/object"
 )
 
 // pod is what a picture shows of a pod.
@@ -25,13 +26,13 @@ type drawer struct {
 // addPods notes the pods of a state. Names are those in answers about a cluster.
 func (d *drawer) addPods(s *world.State, cluster string) {
 	for e := range s.View.Endpoints() {
-		name := world.NameIn(cluster, e.Key)
-		p := d.pods[name]
-		p.namespace = strings.TrimSuffix(name, "/"+e.Key.Name)
-		d.pods[name] = p
-		if first, second := firstOf(e.Key); second {
-			p.several = true
-			d.pods[world.NameIn(cluster, first)] = p
+		of := e.Key.Subject() // a group names a StatefulSet or one of its pods
+		for _, k := range []object.Key{e.Key.First(), of} {
+			name := world.NameIn(cluster, k)
+			p := d.pods[name]
+			p.namespace = strings.TrimSuffix(name, "/"+k.Name)
+			p.several = p.several || e.Key != of && (k == of || e.Key.Repeats())
+			d.pods[name] = p
 		}
 	}
 }

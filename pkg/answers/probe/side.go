@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/netloom/netloom/labelcache"
 	"github.com/netloom/netloom/pkg/answers/world"
 	"github.com/netloom/netloom/pkg/intent"
 )
@@ -131,7 +130,7 @@ func nearMisses(w *world.World, policies []*intent.Policy, d intent.Direction, c
 func undeclared(w *world.World, p *intent.Policy, c *connection) []world.Rule {
 	var out []world.Rule
 	for _, u := range w.UndeclaredPorts(p) {
-		if u.Protocol == labelcache.Protocol(c.Protocol) && u.MayAdmit(w, c.Src, p.Origin.Namespace) {
+		if u.Protocol == c.Protocol && u.MayAdmit(w, c.Src, p.Origin.Namespace) {
 			out = append(out, world.Rule{Policy: p.Origin.String(), Path: u.Path, Reason: fmt.Sprintf("names the port %q, which no selected pod declares", u.Name)})
 		}
 	}

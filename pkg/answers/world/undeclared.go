@@ -20,7 +20,7 @@ type Undeclared struct {
 	Path     string // of the rule, such as spec.ingress[0]
 	Field    string // of the port, such as spec.ingress[0].ports[0].port
 	Name     string
-	Protocol labelcache.Protocol
+	Protocol intent.Protocol
 	from     []networkingv1.NetworkPolicyPeer
 }
 
@@ -42,7 +42,7 @@ func (w *World) UndeclaredPorts(p *intent.Policy) []Undeclared {
 	if len(ports) > 0 {
 		declared, known := w.declared(p)
 		ports = slices.DeleteFunc(ports, func(u Undeclared) bool {
-			return !known || declared[labelcache.NamedPort{Name: u.Name, Protocol: u.Protocol}]
+			return !known || declared[labelcache.NamedPort{Name: u.Name, Protocol: labelcache.Protocol(u.Protocol)}]
 		})
 	}
 	w.undeclared.Store(p.ID, ports)
@@ -67,14 +67,14 @@ func namedPorts(np *networkingv1.NetworkPolicy) []Undeclared {
 	return out
 }
 
-func protocolOf(p *networkingv1.NetworkPolicyPort) labelcache.Protocol {
+func protocolOf(p *networkingv1.NetworkPolicyPort) intent.Protocol {
 	switch {
 	case p.Protocol != nil && *p.Protocol == corev1.ProtocolUDP:
-		return labelcache.UDP
+		return intent.UDP
 	case p.Protocol != nil && *p.Protocol == corev1.ProtocolSCTP:
-		return labelcache.SCTP
+		return intent.SCTP
 	}
-	return labelcache.TCP
+	return intent.TCP
 }
 
 // declared are the named ports of the pods that a policy selects, without their numbers; known is false if there are none, or very many.
