@@ -56,8 +56,8 @@ func TestAWorkloadIsOneThing(t *testing.T) {
 		require.NotContains(t, got.out+got.errout, "+1", strings.Join(tc.args, " "))
 	}
 	complete := func(args ...string) string {
-		out := netloom(t, append([]string{"__complete"}, args...)...).out
-		return out[:strings.Index(out, ":")]
+		names, _, _ := strings.Cut(netloom(t, append([]string{"__complete"}, args...)...).out, ":")
+		return names
 	}
 	require.Equal(t, "shop/deploy/web\nshop/sts/db-0\nshop/sts/db-1\n", complete("probe", "-f", path, "shop/"))
 	require.Equal(t, "deploy/shop/web\n", complete("probe", "-f", path, "dep"))
