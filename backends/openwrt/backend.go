@@ -61,6 +61,7 @@ type Backend struct {
 	absent  map[key]string          // what the kernel lacked when it was last read
 	filled  map[string]bool         // tables of ours with routes then
 	rests   *rests                  // modules that are not read for a while
+	silent  bool                    // it did not answer when it was last read
 	known   map[openwrt.Kind]string // an object of each kind that was on the device
 	memory  *memory
 	seen    map[intent.SecretRef][sha256.Size]byte // digests of the last content of Secrets; nil before they were read

@@ -70,16 +70,19 @@ func (b *Backend) observe(ctx context.Context, want *desired, policies bool) (*i
 		return nil, fault // nothing works
 	}
 	b.rests.settle(h.resting)
+	b.silent = false
 	slices.Sort(h.zones)
 	h.zones = slices.Compact(h.zones)
 	return h, nil
 }
 
 // slow handles a list that did not arrive. If the device answers something else, even with an error, the fault is that of the module, which is
-// then left alone for a while.
+// then left alone for a while. A device that did not answer at all before may have come back in between: then it is read again first.
 func (b *Backend) slow(ctx context.Context, h *inventory, kind openwrt.Kind, cause error) error {
 	_, err := b.client.Services(ctx)
-	if err != nil && !answered(err) {
+	silent := b.silent
+	b.silent = err != nil && !answered(err)
+	if b.silent || silent {
 		return reached(cause)
 	}
 	b.leaveAlone(h, kind)

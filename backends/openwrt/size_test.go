@@ -120,3 +120,27 @@ func TestPackageThatIsTooLarge(t *testing.T) {
 		})
 	}
 }
+
+// TestADeviceThatComesBackHasNoPackageThatIsTooLarge resumes a hanging device while netloom asks whether it answers anything but a list that
+// did not arrive.
+func TestADeviceThatComesBackHasNoPackageThatIsTooLarge(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.fill(t)
+		require.Empty(t, r.reconcile(t).Skips)
+		r.device.Hang()
+		r.restart(t, "a")
+		_, err := r.backend.Plan(t.Context(), r.snap, 0)
+		require.ErrorIs(t, err, backends.ErrUnreachable)
+		began := time.Now()
+		_, err = r.backend.Plan(t.Context(), r.snap, 0)
+		require.ErrorIs(t, err, backends.ErrUnreachable)
+		time.AfterFunc(time.Since(began)*3/4, r.device.Resume) // of the time for a list and another answer
+		_, err = r.backend.Plan(t.Context(), r.snap, 0)
+		require.ErrorIs(t, err, backends.ErrUnreachable)
+		p, err := r.backend.Plan(t.Context(), r.snap, 0)
+		require.NoError(t, err)
+		require.Empty(t, p.Skips)
+		require.Empty(t, p.Ops)
+	})
+}
