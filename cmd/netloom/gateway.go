@@ -135,6 +135,7 @@ func serveGateway(ctx context.Context, cfg *config.Config, log *logrus.Logger, o
 	opts.Registerer = metrics
 	// Requests in progress outlive ctx: Serve ends them.
 	g := gateway.New(context.WithoutCancel(ctx), opts)
+	defer g.Close()
 	run, state, err := clusterSource(cfg, g, own, log)
 	if err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -124,6 +125,10 @@ func TestAGatewayFromAKubeconfigPrintsIt(t *testing.T) {
 	got = netloom(t, "gateway", "--from-kubeconfig", from, "--listen", freeAddress(t), "--write-kubeconfig", from)
 	require.Equal(t, exitFailed, got.code)
 	require.Contains(t, got.errout, from+" exists, and is not one that netloom gateway has written")
+
+	stacks := make([]byte, 1<<20)
+	stacks = stacks[:runtime.Stack(stacks, true)]
+	require.NotContains(t, string(stacks), "(*endpoint).probe", "a gateway that failed probes no API server")
 }
 
 func TestAKubeconfigIsChecked(t *testing.T) {

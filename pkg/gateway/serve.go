@@ -39,9 +39,13 @@ func (g *Gateway) Serve(ctx context.Context, on net.Listener, how Shutdown) erro
 		close(failed)
 	}
 	<-stopped
-	g.set.close()
+	g.Close()
 	return err
 }
+
+// Close stops what goes on for the clusters, such as probes. Serve does so when it ends; a gateway that never served, or was given a cluster
+// after that, needs it.
+func (g *Gateway) Close() { g.set.close() }
 
 // stop drains the server; HTTP/2 clients receive GOAWAY.
 func (g *Gateway) stop(ctx context.Context, server *listener.Server, how Shutdown) {

@@ -53,7 +53,11 @@ func runGateway(ctx context.Context, opts Options, w io.Writer, log logrus.Field
 		server.describe(config, contextPrefix+name)
 		running = append(running, server.run)
 	}
-	if err := g.build(ctx, config, log); err != nil {
+	err := g.build(ctx, config, log)
+	if g.gateway != nil {
+		defer g.gateway.Close()
+	}
+	if err != nil {
 		return err
 	}
 	running = append(running, func(ctx context.Context) error {
