@@ -142,6 +142,19 @@ func (v View) Endpoints() iter.Seq[*Endpoint] {
 // EndpointCount counts the endpoints.
 func (v View) EndpointCount() int { return v.state().live }
 
+// Subjects counts the endpoints as reports do, see object.Key.Subject, and reports whether some of them are made up.
+func (v View) Subjects() (n int, standIns bool) {
+	found := map[object.Key]bool{}
+	for e := range v.Endpoints() {
+		if e.Key.StandsIn() {
+			found[e.Key.Subject()] = true
+		} else {
+			n++
+		}
+	}
+	return n + len(found), len(found) > 0
+}
+
 // Families reports whether any endpoint has an address of the family.
 func (v View) Families() (v4, v6 bool) { return v.state().v4, v.state().v6 }
 

@@ -208,11 +208,8 @@ func runProbe(cmd *cobra.Command, inv *world.World, questions []question.Questio
 // decidingPolicies lists the policies that allow or deny what answers are about.
 func decidingPolicies(answers []probe.Answer) []string {
 	var out []string
-	add := func(sides ...*probe.Side) {
-		for _, s := range sides {
-			if s == nil {
-				continue
-			}
+	for i := range answers {
+		for _, s := range answers[i].Sides() {
 			rules := s.AllowedBy
 			if len(rules) == 0 {
 				rules = s.DeniedBy
@@ -222,18 +219,6 @@ func decidingPolicies(answers []probe.Answer) []string {
 			}
 			if len(rules) == 0 {
 				out = append(out, s.IsolatedBy...)
-			}
-		}
-	}
-	for i := range answers {
-		for k := range answers[i].Flows {
-			f := &answers[i].Flows[k]
-			add(f.Egress, f.Ingress)
-			if f.Service == nil {
-				continue
-			}
-			for n := range f.Service.Choices {
-				add(f.Service.Choices[n].Egress, f.Service.Choices[n].Ingress)
 			}
 		}
 	}

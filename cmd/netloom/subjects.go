@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/netloom/netloom/labelcache"
@@ -14,23 +15,12 @@ type subjects struct {
 }
 
 func subjectsOf(view labelcache.View) subjects {
-	found, out := map[object.Key]bool{}, subjects{}
-	for e := range view.Endpoints() {
-		if e.Key.StandsIn() {
-			found[e.Key.Subject()], out.standIns = true, true
-		} else {
-			out.n++
-		}
-	}
-	out.n += len(found)
-	return out
+	n, standIns := view.Subjects()
+	return subjects{n, standIns}
 }
 
-func (s subjects) noun() string {
-	if s.standIns {
-		return "workload"
-	}
-	return "pod"
+func (s subjects) String() string {
+	return fmt.Sprintf("%d %s", s.n, object.SubjectNoun(s.n, s.standIns))
 }
 
-func (s subjects) heading() string { return strings.ToUpper(s.noun()) + "S" }
+func (s subjects) heading() string { return strings.ToUpper(object.SubjectNoun(0, s.standIns)) }

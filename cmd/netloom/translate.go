@@ -165,7 +165,7 @@ func nothingText(pods subjects) string {
 	if pods.n == 0 {
 		return "no policies, no Services and no pods\n"
 	}
-	return fmt.Sprintf("no policies and no Services: nothing restricts the connections of %s\n", counted(pods.n, pods.noun()))
+	return fmt.Sprintf("no policies and no Services: nothing restricts the connections of %s\n", pods)
 }
 
 // orderedTable has a line for each rule of cluster-wide policies, in the order of evaluation.

@@ -50,6 +50,18 @@ func (k Key) Subject() Key {
 	return k
 }
 
+// SubjectNoun is the word for n subjects: workloads if some pods are made up, otherwise pods.
+func SubjectNoun(n int, standIns bool) string {
+	noun := "pod"
+	if standIns {
+		noun = "workload"
+	}
+	if n != 1 {
+		noun += "s"
+	}
+	return noun
+}
+
 // Compare orders keys by cluster, namespace and name.
 func (k Key) Compare(o Key) int {
 	return cmp.Or(

@@ -23,16 +23,7 @@ func (r *Report) StandsIn() bool {
 }
 
 // Noun is the word for n of what is counted: pods or workloads.
-func (r *Report) Noun(n int) string {
-	noun := "pod"
-	if r.StandsIn() {
-		noun = "workload"
-	}
-	if n != 1 {
-		noun += "s"
-	}
-	return noun
-}
+func (r *Report) Noun(n int) string { return object.SubjectNoun(n, r.StandsIn()) }
 
 // Counts are numbers of pods. The made-up pods of a workload count as one.
 type Counts struct {

@@ -72,12 +72,7 @@ func Run(c *Cluster, opts Options) Report {
 		opts.Budget = DefaultBudget
 	}
 	r := &run{Cluster: c, opts: opts}
-	subjects := map[object.Key]bool{}
-	for e := range c.View.Endpoints() {
-		subjects[e.Key.Subject()] = true
-		r.out.StandIns = r.out.StandIns || e.Key.StandsIn()
-	}
-	r.out.Pods = len(subjects)
+	r.out.Pods, r.out.StandIns = c.View.Subjects()
 	r.collect()
 	for i := range c.Problems {
 		r.out.Findings = append(r.out.Findings, problemFinding(&c.Problems[i]))
@@ -165,14 +160,7 @@ const shown = 5
 
 // count is a number of pods or workloads with its noun.
 func (r *Report) count(n int) string {
-	noun := "pod"
-	if r.StandIns {
-		noun = "workload"
-	}
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
+	return fmt.Sprintf("%d %s", n, object.SubjectNoun(n, r.StandIns))
 }
 
 // Judged is how many pods the policies were examined with, in words.

@@ -47,7 +47,7 @@ func change(w *world.World, c *connection, egress, ingress *Side) []string {
 // known.
 func (a *Answer) Lacks() bool {
 	lacks := false
-	for _, s := range a.sides() {
+	for _, s := range a.Sides() {
 		if s.Verdict == VerdictUnknown || len(s.DeniedBy) > 0 {
 			return false
 		}
@@ -56,8 +56,8 @@ func (a *Answer) Lacks() bool {
 	return lacks
 }
 
-// sides lists both directions of every connection.
-func (a *Answer) sides() []*Side {
+// Sides lists both directions of every connection, also of those that a Service sends on.
+func (a *Answer) Sides() []*Side {
 	var out []*Side
 	add := func(sides ...*Side) {
 		out = append(out, slices.DeleteFunc(sides, func(s *Side) bool { return s == nil })...)

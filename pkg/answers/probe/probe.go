@@ -221,7 +221,7 @@ func Asker(w *world.World) func(question.Question) (verdict string, change []str
 // unknown lists why an answer is unknown.
 func (a *Answer) unknown() string {
 	var why []string
-	for _, s := range a.sides() {
+	for _, s := range a.Sides() {
 		if s.Verdict == VerdictUnknown && !slices.Contains(why, s.Note) {
 			why = append(why, s.Note)
 		}

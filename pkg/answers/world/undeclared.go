@@ -36,7 +36,8 @@ func (w *World) UndeclaredPorts(p *intent.Policy) []Undeclared {
 		return nil
 	}
 	if known, ok := w.undeclared.Load(p.ID); ok {
-		return known.([]Undeclared) //nolint:forcetypeassert // nothing else is stored
+		ports, _ := known.([]Undeclared) // nothing else is stored
+		return ports
 	}
 	ports := namedPorts(w.policies[p.Origin.Ref().NamespacedName()])
 	if len(ports) > 0 {
