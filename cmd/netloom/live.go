@@ -17,7 +17,6 @@ import (
 
 	"github.com/netloom/netloom/pkg/daemon"
 	"github.com/netloom/netloom/pkg/inputs/kube"
-	"github.com/netloom/netloom/pkg/inputs/manifest"
 	"github.com/netloom/netloom/pkg/inputs/source"
 )
 
@@ -90,30 +89,19 @@ func (f *liveFlag) fetch(cmd *cobra.Command) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(cmd.Context(), fetchWait)
 	defer cancel()
 	defer progress(cmd, "reading the cluster")()
-	login := kube.Login{Kubeconfig: f.file(), Context: f.context, As: f.as, AsGroups: f.asGroups}
-	var list []byte
-	var err error
 	switch f.server {
 	case "":
 		log := logrus.New()
 		log.SetOutput(cmd.ErrOrStderr())
 		log.SetLevel(logrus.WarnLevel)
-		list, err = daemon.ManifestsOnce(ctx, daemon.Options{
-			Kubeconfig: login.Kubeconfig, KubeContext: login.Context, As: login.As, AsGroups: login.AsGroups, Read: source.Options{Questions: true},
+		return daemon.ManifestsOnce(ctx, daemon.Options{
+			Kubeconfig: f.file(), KubeContext: f.context, As: f.as, AsGroups: f.asGroups, Read: source.Options{Questions: true}, Beyond: true,
 		}, log)
 	case autoServer:
-		list, err = fetchManifests(ctx, login)
+		return fetchManifests(ctx, kube.Login{Kubeconfig: f.file(), Context: f.context, As: f.as, AsGroups: f.asGroups})
 	default:
 		return f.get(ctx, "/debug/manifests")
 	}
-	if err != nil {
-		return nil, err
-	}
-	beyond, err := daemon.Undelivered(ctx, login)
-	if err != nil {
-		return nil, err
-	}
-	return manifest.Extend(list, beyond)
 }
 
 // get requests a path from the daemon.

@@ -21,6 +21,7 @@ import (
 
 	"github.com/netloom/netloom/backends/ovn"
 	"github.com/netloom/netloom/pkg/daemon"
+	"github.com/netloom/netloom/pkg/inputs/manifest"
 	"github.com/netloom/netloom/pkg/reconcile"
 	"github.com/netloom/netloom/test/await"
 )
@@ -45,7 +46,11 @@ func running(t *testing.T, dir string) string {
 		require.NoError(t, <-ended)
 		d.Close()
 	})
-	await.True(t, func() bool { return d.Pipeline().Latest() != nil }, "the first snapshot")
+	await.True(t, func() bool {
+		answer, err := request(t.Context(), http.DefaultClient, http.MethodGet, server.URL+"/debug/manifests")
+		_, looked := manifest.UnlistedOf(answer)
+		return err == nil && looked
+	}, "everything has been read")
 	return server.URL
 }
 
@@ -67,6 +72,26 @@ func TestAnswersOfADaemonAreThoseOfItsManifests(t *testing.T) {
 			require.Equal(t, want, got)
 		})
 	}
+	t.Run("a kind that is not evaluated", func(t *testing.T) {
+		dir := t.TempDir()
+		require.NoError(t, os.CopyFS(dir, os.DirFS(exampleDir)))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "cilium.yaml"), []byte(
+			"apiVersion: cilium.io/v2\nkind: CiliumNetworkPolicy\nmetadata: {name: no-one, namespace: shop}\nspec: {egressDeny: [{toEntities: [all]}]}\n"), 0o600))
+		ask := []string{"probe", "shop/web-0->shop/db-0:5432"}
+		want, got := netloom(t, append(ask, "-f", dir)...), netloom(t, append(ask, "--server", running(t, dir))...)
+		require.Equal(t, exitCannotTell, want.code)
+		require.Equal(t, want.code, got.code, got.errout)
+		require.Contains(t, got.errout, "ignored, although they decide on connections: 1 CiliumNetworkPolicy")
+	})
+	t.Run("a daemon that does not look for other kinds", func(t *testing.T) {
+		old := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = io.WriteString(w, `{"apiVersion":"v1","kind":"List","items":[]}`)
+		}))
+		defer old.Close()
+		got := netloom(t, "probe", "--server", old.URL, "192.0.2.1->192.0.2.2:80")
+		require.Equal(t, exitCannotTell, got.code, got.errout)
+		require.Contains(t, got.errout, "may decide on connections, and could not be listed: the kinds of other projects")
+	})
 	t.Run("no answer", func(t *testing.T) {
 		got := netloom(t, "probe", "--server", "127.0.0.1:1", "shop/web-0->shop/db-0:5432")
 		require.Equal(t, exitFailed, got.code)

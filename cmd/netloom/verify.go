@@ -131,10 +131,16 @@ func (v *verifier) compare(ctx context.Context, cmd *cobra.Command) (*world.Stat
 	return state, verify.Compare(state, rows), nil
 }
 
-// judged is a state without the doubts that other commands have about firewalls: verify evaluates them.
+// judged is a state without the doubts that other commands have: verify evaluates firewalls, and compares what netloom's rows enforce,
+// whatever other kinds a cluster has.
 func judged(state *world.State) *world.State {
 	out := *state
 	out.Objects.Firewalls = nil
+	if out.Reading != nil {
+		reading := *out.Reading
+		reading.Unlisted = nil
+		out.Reading = &reading
+	}
 	return &out
 }
 

@@ -9,6 +9,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"github.com/netloom/netloom/pkg/answers/world"
 	"github.com/netloom/netloom/pkg/feedback"
 	"github.com/netloom/netloom/pkg/feedback/sdwan"
 	"github.com/netloom/netloom/pkg/inputs/confirm"
@@ -50,7 +51,7 @@ func newSource(opts *Options, log logrus.FieldLogger) (source.Source, *clients, 
 		return opts.Source, nil, nil
 	}
 	if opts.Manifests != "" {
-		directory := manifest.NewDirectory(opts.Manifests, manifest.Options{Options: opts.Read, MaxFile: opts.MaxManifest}, log)
+		directory := manifest.NewDirectory(opts.Manifests, manifest.Options{Options: opts.Read, MaxFile: opts.MaxManifest, Foreign: world.MayDecide}, log)
 		if opts.SDWAN.Secrets == nil {
 			opts.SDWAN.Secrets = directory
 		}

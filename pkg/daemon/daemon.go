@@ -53,6 +53,7 @@ type Daemon struct {
 	policies *policy.Controller // nil if policies are not reported on
 	prover   source.Prover      // confirms what the source holds; nil if it cannot
 	started  time.Time          // when the daemon was made
+	beyond   *beyond            // nil if what the source does not deliver is not looked for
 	unlisted func(string) bool  // reports whether a kind has not been listed since the start; nil if all are
 	door     *serve.Door        // accepts requests
 	election *election.Election // nil if this is the only instance that writes
@@ -84,6 +85,7 @@ func New(opts Options, log logrus.FieldLogger) (*Daemon, error) {
 		unlisted = lister.Unlisted
 	}
 	prover, _ := read.(source.Prover)
+	found := read
 	read = retention.NewSource(read, retention.Options{
 		Fraction: opts.Reconcile.MaxDeleteFraction, Least: cmp.Or(opts.Reconcile.MinDeleteGuard, reconcile.DefaultMinDeleteGuard),
 	})
@@ -117,6 +119,7 @@ func New(opts Options, log logrus.FieldLogger) (*Daemon, error) {
 			return nil, err
 		}
 	}
+	d.beyond = newBeyond(d, found)
 	if err := d.embed(); err != nil {
 		d.Close()
 		return nil, err

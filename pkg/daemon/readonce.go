@@ -74,7 +74,7 @@ func translateOnce(ctx context.Context, opts Options, log logrus.FieldLogger) (*
 		}
 		return step(source), nil
 	}
-	source, _, err := newSource(&opts, log)
+	source, clients, err := newSource(&opts, log)
 	if err != nil {
 		return nil, err
 	}
@@ -88,6 +88,13 @@ func translateOnce(ctx context.Context, opts Options, log logrus.FieldLogger) (*
 		}
 	}
 	p := step(source)
+	if opts.Beyond && clients.rest() != nil {
+		found, err := undelivered(ctx, clients.rest(), opts.Read)
+		if err != nil {
+			return nil, err
+		}
+		p.SetBeyond(found)
+	}
 	cancel()
 	return p, <-ended
 }

@@ -142,6 +142,23 @@ func TestThePageFollowsAnEdit(t *testing.T) {
 	require.NoError(t, lines.Err(), "the stream ends by itself: it is not cut off once the wait for requests is over")
 }
 
+// TestThePageNamesKindsThatAreNotEvaluated adds a policy of Cilium, which changes no snapshot, and takes it away.
+func TestThePageNamesKindsThatAreNotEvaluated(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	r := startReady(t, p.withUI())
+	unknown := func() []string { return uiOf[web.Overview](t, r, "overview").Unknown }
+	require.Empty(t, unknown())
+	p.write(t, "cilium.yaml", "apiVersion: cilium.io/v2\nkind: CiliumNetworkPolicy\nmetadata: {name: no-one, namespace: shop}\nspec: {}\n")
+	r.await("the page knows it", func() bool { return len(unknown()) > 0 })
+	require.Equal(t, []string{"ignored, although they decide on connections: 1 CiliumNetworkPolicy"}, unknown())
+	code, manifests := r.get("/debug/manifests")
+	require.Equal(t, http.StatusOK, code)
+	require.Contains(t, manifests, `"kind":"CiliumNetworkPolicy"`)
+	p.remove(t, "cilium.yaml")
+	r.await("the page knows that it is gone", func() bool { return len(unknown()) == 0 })
+}
+
 func TestRowsSayWhyTheyAreNotKnown(t *testing.T) {
 	t.Parallel()
 	p := newSilentPlace(t)

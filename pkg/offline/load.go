@@ -290,25 +290,25 @@ func (m *manifests) addForeign(r *world.Reading, opts *Manifests) {
 			var h metav1.PartialObjectMetadata
 			err := json.Unmarshal(o.Content, &h)
 			namespace := cmp.Or(h.Namespace, opts.Namespace, metav1.NamespaceDefault)
-			f, decides := world.ForeignOf(o.Group, o.Kind, namespace, o.Content)
 			if err != nil {
-				f.Namespaces, decides = nil, true
+				namespace = "" // it may concern any
 			}
-			if decides && !slices.Contains(opts.Ignore, o.Kind) {
-				r.Foreign, r.Unjudged = append(r.Foreign, f), append(r.Unjudged, o.Kind)
+			if !slices.Contains(opts.Ignore, o.Kind) {
+				r.AddForeign(o.Group, o.Kind, namespace, o.Content)
 			}
 		}
 	}
 	for _, content := range m.content {
-		for _, u := range manifest.UnlistedOf(content) {
+		kinds, looked := manifest.UnlistedOf(content)
+		if opts.Live && !looked {
+			kinds = []source.Unlisted{{}}
+		}
+		for _, u := range kinds {
 			if !slices.Contains(opts.Ignore, u.Kind) {
-				r.Unlisted = append(r.Unlisted, u.String())
+				r.AddUnlisted(u.String())
 			}
 		}
 	}
-	slices.Sort(r.Unlisted)
-	slices.Sort(r.Unjudged)
-	r.Unjudged = slices.Compact(r.Unjudged)
 }
 
 // unavailable lists the kinds that the files declare as unreadable.

@@ -85,7 +85,7 @@ func dumped(t *testing.T, dir string) []byte {
 	own, other := read("a"), read("b", "Pod", "Namespace")
 	missing := source.Foreign{Cluster: "d", Source: read("none").Source, Unread: "has not been read: its pods match no policy"}
 	var b bytes.Buffer
-	require.NoError(t, manifest.Write(&b, own.Source, own.Refs, &manifest.ClusterSet{Own: "a", Others: []source.Foreign{other, missing}}))
+	require.NoError(t, manifest.Write(&b, own.Source, own.Refs, &manifest.ClusterSet{Own: "a", Others: []source.Foreign{other, missing}}, nil))
 	return b.Bytes()
 }
 

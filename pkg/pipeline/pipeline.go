@@ -44,7 +44,8 @@ type Pipeline struct {
 
 	mu          sync.RWMutex
 	latest      *intent.Snapshot
-	edition     uint64 // of latest; 0 means none
+	edition     uint64              // of latest; 0 means none
+	beyond      *source.Undelivered // what the source does not deliver; nil if that was not looked for
 	problems    []object.Problem
 	unavailable []string
 	kept        []retention.Object
@@ -134,7 +135,7 @@ func (p *Pipeline) Stats() Stats {
 	return p.stats
 }
 
-// Edition counts the published snapshots: results made from the pipeline's state at one edition are the same.
+// Edition counts the published snapshots, and the changes of what is not delivered: results made from the pipeline's state at one edition are the same.
 func (p *Pipeline) Edition() uint64 {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
@@ -144,7 +145,20 @@ func (p *Pipeline) Edition() uint64 {
 // WriteManifests writes every object that was read, as it is now, as one List in JSON, without the fields that netloom does
 // not use. The other clusters of a set are written with it.
 func (p *Pipeline) WriteManifests(w io.Writer) error {
-	return manifest.Write(w, p.source, p.read(), p.clusterSet())
+	p.mu.RLock()
+	beyond := p.beyond
+	p.mu.RUnlock()
+	return manifest.Write(w, p.source, p.read(), p.clusterSet(), beyond)
+}
+
+// SetBeyond tells the pipeline what its source does not deliver, for WriteManifests. It is safe for concurrent use.
+func (p *Pipeline) SetBeyond(found *source.Undelivered) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.beyond = found
+	if p.edition > 0 {
+		p.edition++
+	}
 }
 
 // read lists the objects that were read, sorted.

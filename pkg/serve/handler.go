@@ -26,6 +26,8 @@ type State interface {
 	Readiness(names bool) (missing, lines []string)
 	// Pipeline returns the pipeline, with the newest snapshot and its problems.
 	Pipeline() *pipeline.Pipeline
+	// LookBeyond tells the pipeline what it does not deliver, if that is not known: see Pipeline.SetBeyond.
+	LookBeyond(ctx context.Context)
 	// Plan returns what would be written to the named target, or to all if target is "".
 	Plan(ctx context.Context, s *intent.Snapshot, target string) (*Plans, error)
 	// Kept lists what is kept although it is missing from the source.
@@ -141,10 +143,11 @@ func (h *Handler) snapshot(w http.ResponseWriter, r *http.Request) {
 
 // manifests lists the translated objects, so that they can be examined elsewhere.
 func (h *Handler) manifests(w http.ResponseWriter, r *http.Request) {
-	edition := h.state.Pipeline().Edition()
 	if h.latest(w) == nil {
 		return
 	}
+	h.state.LookBeyond(r.Context())
+	edition := h.state.Pipeline().Edition()
 	h.serveLarge(w, r, httpbody.Key{Name: "manifests", Number: edition}, h.state.Pipeline().WriteManifests)
 }
 

@@ -92,19 +92,26 @@ func isolating(k int, app string) *networkingv1.NetworkPolicy {
 	}
 }
 
-// startNB starts a Northbound database and a witness of every state that is committed to it. Then it gets the logical ports of
-// a cluster. No northd runs.
-func startNB(t *testing.T, l *load) (address string, w *witness) {
+// startEmptyNB starts a Northbound database without anything else, and returns its address on loopback.
+func startEmptyNB(t *testing.T) (db *ovsdbtest.Process, address string) {
 	t.Helper()
 	schema, err := os.ReadFile("/usr/share/ovn/ovn-nb.ovsschema")
 	require.NoError(t, err)
 	address = ovnlab.FreeAddress(t)
 	_, port, err := splitAddress(address)
 	require.NoError(t, err)
-	db, err := ovsdbtest.StartProcess(context.WithoutCancel(t.Context()), t.TempDir(), schema, "--remote=ptcp:"+port+":127.0.0.1",
+	db, err = ovsdbtest.StartProcess(context.WithoutCancel(t.Context()), t.TempDir(), schema, "--remote=ptcp:"+port+":127.0.0.1",
 		"--remote=db:OVN_Northbound,NB_Global,connections")
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = db.Kill() })
+	return db, "tcp:" + address
+}
+
+// startNB starts a Northbound database and a witness of every state that is committed to it. Then it gets the logical ports of
+// a cluster. No northd runs.
+func startNB(t *testing.T, l *load) (address string, w *witness) {
+	t.Helper()
+	db, address := startEmptyNB(t)
 	w = &witness{t: t, database: db.Addr(), replica: nbwatch.NewReplica(), closed: map[string]nbtrace.Packet{}, pending: map[string]nbtrace.Packet{}, since: map[string]time.Time{}}
 	watch, err := nbwatch.Start(t.Context(), db.Addr(), w.take, nbwatch.ReplicaTables()...)
 	require.NoError(t, err)
@@ -113,7 +120,7 @@ func startNB(t *testing.T, l *load) (address string, w *witness) {
 		w.check()
 	})
 	l.makePorts(t, db.Addr())
-	return "tcp:" + address, w
+	return address, w
 }
 
 // witness judges packets in every state that is committed, one after the other.

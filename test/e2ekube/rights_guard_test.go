@@ -26,7 +26,7 @@ func auditedRights(t *testing.T) []right {
 	metrics := deployment.Find(central(t, "secure-metrics")(settings), "ClusterRole", "netloom-metrics-auth")
 	require.NotNil(t, metrics)
 	return slices.Concat(
-		rightsOf(t, central(t)(settings)),                                   // by TestRights
+		rightsOf(t, central(t)(settings)),                                   // by TestRights and TestRightsToOtherKinds
 		sdwanRights(t, func(right) bool { return true }),                    // by TestSDWAN
 		rightsOfRole(t, central(t, "feedback")(settings), feedbackRole),     // by TestPolicyStatus
 		rightsOfRole(t, central(t, "webhook")(settings), "netloom-webhook"), // by TestWebhookRights

@@ -199,6 +199,14 @@ func (c concern) in(of *State) concern {
 	return concern{cluster: of.Cluster}
 }
 
+// Doubts lists what was left out of a reading and may decide on connections; nothing for nil.
+func (r *Reading) Doubts() []string {
+	if r == nil {
+		return nil
+	}
+	return r.doubts(func(concern) bool { return true })
+}
+
 // doubts lists what was left out of a reading.
 func (r *Reading) doubts(about func(concern) bool) []string {
 	var out []string

@@ -2,6 +2,8 @@ package world
 
 import (
 	"encoding/json"
+	"maps"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -51,6 +53,9 @@ type scopeOf func(namespace string, o *foreignObject) (namespaces []string, deci
 func anywhere(string, *foreignObject) ([]string, bool) { return nil, true }
 
 func ofNamespace(namespace string, _ *foreignObject) ([]string, bool) {
+	if namespace == "" {
+		return nil, true
+	}
 	return []string{namespace}, true
 }
 
@@ -120,6 +125,9 @@ const (
 	groupKubeOVN       = "kubeovn.io"
 )
 
+// egressFirewall is evaluated where it is read: its spec has to stay.
+const egressFirewall = groupOVNKubernetes + "/EgressFirewall"
+
 // foreignKinds lists the kinds by API group and kind. Kinds that only name sets, route or shape traffic are not among them.
 func foreignKinds() map[string]scopeOf {
 	out := map[string]scopeOf{
@@ -144,12 +152,15 @@ func foreignKinds() map[string]scopeOf {
 		"k8s.cni.cncf.io/MultiNetworkPolicy", "policy.linkerd.io/Server", "policy.linkerd.io/ServerAuthorization",
 		"policy.linkerd.io/AuthorizationPolicy", "kuma.io/MeshTrafficPermission", "consul.hashicorp.com/ServiceIntentions",
 		"networking.gke.io/FQDNNetworkPolicy", "networking.k8s.aws/ApplicationNetworkPolicy", "vpcresources.k8s.aws/SecurityGroupPolicy",
-		"network.openshift.io/EgressNetworkPolicy", "k8s.ovn.org/EgressFirewall", "crd.nsx.vmware.com/SecurityPolicy",
+		"network.openshift.io/EgressNetworkPolicy", egressFirewall, "crd.nsx.vmware.com/SecurityPolicy",
 	} {
 		out[kind] = ofNamespace
 	}
 	return out
 }
+
+// ForeignKinds lists the kinds that are known to decide on connections, as "GROUP/KIND", sorted.
+func ForeignKinds() []string { return slices.Sorted(maps.Keys(foreignKinds())) }
 
 // MayDecide reports whether objects of a kind may decide on connections: those that are known to, and those of unknown groups that are called
 // network policies.
@@ -169,7 +180,7 @@ func InGroup(group string) bool {
 
 // LooksInto reports whether the spec of an object matters to ForeignOf.
 func LooksInto(group, kind string) bool {
-	return (group == groupOVNKubernetes || group == groupKubeOVN) && foreignKinds()[group+"/"+kind] != nil
+	return group+"/"+kind == egressFirewall || (group == groupOVNKubernetes || group == groupKubeOVN) && foreignKinds()[group+"/"+kind] != nil
 }
 
 // ForeignOf reads an object of a kind that may decide on connections; false if it does not decide. The namespace is "" for one that has none.
@@ -187,4 +198,25 @@ func ForeignOf(group, kind, namespace string, content []byte) (Foreign, bool) {
 	}
 	namespaces, decides := scope(namespace, &o)
 	return Foreign{Kind: kind, Namespaces: namespaces}, decides
+}
+
+// AddForeign adds an object of a kind that may decide on connections, if it does. The namespace is "" for one that has none or whose
+// namespace is not known.
+func (r *Reading) AddForeign(group, kind, namespace string, content []byte) {
+	f, decides := ForeignOf(group, kind, namespace, content)
+	if !decides {
+		return
+	}
+	r.Foreign = append(r.Foreign, f)
+	if at, found := slices.BinarySearch(r.Unjudged, kind); !found {
+		r.Unjudged = slices.Insert(r.Unjudged, at, kind)
+	}
+}
+
+// AddUnlisted adds a kind that could not be listed.
+func (r *Reading) AddUnlisted(kind string) {
+	at, found := slices.BinarySearch(r.Unlisted, kind)
+	if !found {
+		r.Unlisted = slices.Insert(r.Unlisted, at, kind)
+	}
 }

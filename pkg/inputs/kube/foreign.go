@@ -26,6 +26,8 @@ type ForeignKinds struct {
 	InGroup func(group string) bool
 	// Whole reports whether the specs of the objects are needed, and not their metadata alone.
 	Whole func(group, kind string) bool
+	// Questions means that a source delivers the kinds that are only needed to answer questions.
+	Questions bool
 }
 
 // The bounds of a listing.
@@ -70,7 +72,7 @@ func ListForeign(ctx context.Context, config *rest.Config, kinds ForeignKinds) (
 		}
 		for i := range list.APIResources {
 			r := &list.APIResources[i]
-			if strings.Contains(r.Name, "/") || delivered(version.Group, r.Kind) || !kinds.Wanted(version.Group, r.Kind) {
+			if strings.Contains(r.Name, "/") || kinds.delivered(version.Group, r.Kind) || !kinds.Wanted(version.Group, r.Kind) {
 				continue
 			}
 			objects, err := listForeign(ctx, lister, version, r, kinds.Whole(version.Group, r.Kind))
@@ -95,10 +97,12 @@ func causeOf(err error) string {
 }
 
 // delivered reports whether a source delivers a kind.
-func delivered(group, kind string) bool {
-	return slices.ContainsFunc(slices.Concat(source.Resources(), source.QuestionResources()), func(r source.Resource) bool {
-		return r.Version.Group == group && r.Kind == kind
-	})
+func (k *ForeignKinds) delivered(group, kind string) bool {
+	rows := source.Resources()
+	if k.Questions {
+		rows = append(rows, source.QuestionResources()...)
+	}
+	return slices.ContainsFunc(rows, func(r source.Resource) bool { return r.Version.Group == group && r.Kind == kind })
 }
 
 // metadataAlone asks a server for the metadata of the objects of a list.

@@ -51,7 +51,7 @@ func TestClusterWidePolicies(t *testing.T) {
 	require.Equal(t, corev1.ProtocolUDP, (*o.(*policyv1alpha1.BaselineAdminNetworkPolicy).Spec.Egress[0].Ports)[0].PortNumber.Protocol)
 
 	var text bytes.Buffer
-	require.NoError(t, Write(&text, d, d.Refs(), nil))
+	require.NoError(t, Write(&text, d, d.Refs(), nil, nil))
 	again := t.TempDir()
 	write(t, again, "a.json", text.String())
 	same, err := LoadDirectory(again, Options{}, quiet())

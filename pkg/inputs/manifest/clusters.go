@@ -55,7 +55,7 @@ func (s *ClusterSet) write(w io.Writer) error {
 		if _, err := w.Write(append(before, bytes.TrimSuffix(head, []byte("null}"))...)); err != nil {
 			return err
 		}
-		if err := Write(w, o.Source, o.Refs, nil); err != nil {
+		if err := Write(w, o.Source, o.Refs, nil, nil); err != nil {
 			return err
 		}
 		before = []byte("},")

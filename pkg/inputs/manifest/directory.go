@@ -271,8 +271,20 @@ func (d *Directory) Foreign() []Foreign {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	var out []Foreign
+	if len(d.foreign) == 0 {
+		return nil
+	}
 	for _, path := range slices.Sorted(maps.Keys(d.files)) {
 		out = append(out, d.files[path].kept...)
+	}
+	return out
+}
+
+// Undelivered lists the objects that Foreign does, as a cluster would.
+func (d *Directory) Undelivered() *source.Undelivered {
+	out := &source.Undelivered{}
+	for _, f := range d.Foreign() {
+		out.Objects = append(out.Objects, f.Content)
 	}
 	return out
 }

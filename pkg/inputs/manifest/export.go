@@ -15,14 +15,19 @@ import (
 
 // Write writes objects of a source as one List in JSON, which a directory or Load can read: deleted objects and fields that netloom does
 // not use are left out. Secrets in objects are not shown. It holds a copy of one object at a time. The other clusters of a set, if there is
-// one, are written with it.
-func Write(w io.Writer, src source.Source, refs []object.Ref, set *ClusterSet) error {
+// one, are written with it, and so is what the source does not deliver, if that was looked for.
+func Write(w io.Writer, src source.Source, refs []object.Ref, set *ClusterSet, beyond *source.Undelivered) error {
 	head := struct {
-		APIVersion  string   `json:"apiVersion"`
-		Kind        string   `json:"kind"`
-		Unavailable []string `json:"unavailable,omitempty"` // that cannot be read: see UnavailableOf
-		Items       struct{} `json:"items"`
+		APIVersion  string             `json:"apiVersion"`
+		Kind        string             `json:"kind"`
+		Unavailable []string           `json:"unavailable,omitempty"` // that cannot be read: see UnavailableOf
+		Unlisted    *[]source.Unlisted `json:"unlisted,omitempty"`    // see UnlistedOf
+		Items       struct{}           `json:"items"`
 	}{APIVersion: "v1", Kind: "List", Unavailable: src.Unavailable()}
+	if beyond != nil {
+		unlisted := append([]source.Unlisted{}, beyond.Unlisted...)
+		head.Unlisted = &unlisted
+	}
 	text, err := json.Marshal(head)
 	if err != nil {
 		return fmt.Errorf("export manifests: %w", err)
@@ -37,6 +42,7 @@ func Write(w io.Writer, src source.Source, refs []object.Ref, set *ClusterSet) e
 		}
 		before = `"items":[`
 	}
+	items := &items{w: w, before: before}
 	for _, ref := range refs {
 		o, ok := exported(src, ref)
 		if !ok {
@@ -45,18 +51,40 @@ func Write(w io.Writer, src source.Source, refs []object.Ref, set *ClusterSet) e
 		if text, err = json.Marshal(o); err != nil {
 			return fmt.Errorf("export manifests: %s: %w", ref, err)
 		}
-		if _, err := io.WriteString(w, before); err != nil {
+		if err := items.add(text); err != nil {
 			return err
 		}
-		if _, err := w.Write(text); err != nil {
-			return err
+	}
+	if beyond != nil {
+		for _, text := range beyond.Objects {
+			if err := items.add(text); err != nil {
+				return err
+			}
 		}
-		before = ","
 	}
-	if before == "," {
-		before = ""
+	return items.end()
+}
+
+// items are the items of a List that is being written.
+type items struct {
+	w      io.Writer
+	before string // what comes before the next one
+}
+
+func (i *items) add(text []byte) error {
+	if _, err := io.WriteString(i.w, i.before); err != nil {
+		return err
 	}
-	_, err = io.WriteString(w, before+"]}")
+	i.before = ","
+	_, err := i.w.Write(text)
+	return err
+}
+
+func (i *items) end() error {
+	if i.before == "," {
+		i.before = ""
+	}
+	_, err := io.WriteString(i.w, i.before+"]}")
 	return err
 }
 

@@ -3,8 +3,6 @@ package manifest
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
-	"fmt"
 
 	"github.com/netloom/netloom/pkg/inputs/source"
 )
@@ -18,13 +16,10 @@ func UnavailableOf(manifests []byte) []string {
 	return kinds
 }
 
-// UnlistedOf lists the kinds that Extend added to a List as not listed. For any other text it is nil.
-func UnlistedOf(manifests []byte) []source.Unlisted {
-	var kinds []source.Unlisted
-	if !headField(manifests, "unlisted", &kinds) {
-		return nil
-	}
-	return kinds
+// UnlistedOf lists the kinds that could not be listed when Write wrote a List; false if they were not looked for, and for any other text.
+func UnlistedOf(manifests []byte) (kinds []source.Unlisted, looked bool) {
+	looked = headField(manifests, "unlisted", &kinds)
+	return kinds, looked
 }
 
 // headField reads a field of a List that Write writes before its items.
@@ -47,29 +42,4 @@ func headField(manifests []byte, name string, into any) bool {
 		}
 	}
 	return false
-}
-
-// listHead is how a List begins that Write wrote.
-const listHead = `{"apiVersion":"v1","kind":"List",`
-
-// Extend adds to a List that Write wrote what no source delivers.
-func Extend(list []byte, beyond *source.Undelivered) ([]byte, error) {
-	rest, ok := bytes.CutPrefix(list, []byte(listHead))
-	body, closed := bytes.CutSuffix(rest, []byte("]}"))
-	if !ok || !closed {
-		return nil, errors.New("extend a list of manifests: expected one that netloom wrote")
-	}
-	unlisted, err := json.Marshal(beyond.Unlisted)
-	if err != nil {
-		return nil, fmt.Errorf("extend a list of manifests: %w", err)
-	}
-	out := append([]byte(listHead+`"unlisted":`), unlisted...)
-	out = append(append(out, ','), body...)
-	for i, o := range beyond.Objects {
-		if i > 0 || !bytes.HasSuffix(body, []byte("[")) {
-			out = append(out, ',')
-		}
-		out = append(out, o...)
-	}
-	return append(out, "]}"...), nil
 }

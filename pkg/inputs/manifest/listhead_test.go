@@ -10,7 +10,7 @@ import (
 	"github.com/netloom/netloom/pkg/inputs/source"
 )
 
-func TestExtend(t *testing.T) {
+func TestWriteWithWhatIsNotDelivered(t *testing.T) {
 	beyond := &source.Undelivered{
 		Objects:  []json.RawMessage{json.RawMessage(`{"apiVersion":"cilium.io/v2","kind":"CiliumNetworkPolicy","metadata":{"name":"a","namespace":"shop"}}`)},
 		Unlisted: []source.Unlisted{{Group: "kubeovn.io", Kind: "Subnet", Cause: "forbidden"}, {Group: "cilium.io"}, {}},
@@ -22,19 +22,27 @@ func TestExtend(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := Load("a.yaml", []byte(content), Options{}, quiet())
 			var list bytes.Buffer
-			require.NoError(t, Write(&list, d, d.Refs(), nil))
-			got, err := Extend(list.Bytes(), beyond)
-			require.NoError(t, err)
-			require.Equal(t, beyond.Unlisted, UnlistedOf(got))
-			again := Load("b.json", got, Options{Foreign: func(string, string) bool { return true }}, quiet())
+			require.NoError(t, Write(&list, d, d.Refs(), nil, beyond))
+			unlisted, looked := UnlistedOf(list.Bytes())
+			require.True(t, looked)
+			require.Equal(t, beyond.Unlisted, unlisted)
+			again := Load("b.json", list.Bytes(), Options{Foreign: func(string, string) bool { return true }}, quiet())
 			require.Empty(t, again.Problems())
 			require.Equal(t, map[string]int{"CiliumNetworkPolicy": 1}, again.Ignored())
 			require.Len(t, again.Foreign(), 1)
 			require.Equal(t, d.Refs(), again.Refs())
+
+			list.Reset()
+			require.NoError(t, Write(&list, d, d.Refs(), nil, &source.Undelivered{}))
+			unlisted, looked = UnlistedOf(list.Bytes())
+			require.True(t, looked, "none was found")
+			require.Empty(t, unlisted)
+			list.Reset()
+			require.NoError(t, Write(&list, d, d.Refs(), nil, nil))
+			_, looked = UnlistedOf(list.Bytes())
+			require.False(t, looked)
 		})
 	}
-	_, err := Extend([]byte("kind: List"), beyond)
-	require.ErrorContains(t, err, "expected one that netloom wrote")
 	require.Equal(t, "Subnet (kubeovn.io), the kinds of cilium.io, the kinds of other projects",
 		beyond.Unlisted[0].String()+", "+beyond.Unlisted[1].String()+", "+beyond.Unlisted[2].String())
 }

@@ -250,6 +250,6 @@ func TestSecretsOfADirectory(t *testing.T) {
 // manifestsOf is what WriteManifests writes.
 func manifestsOf(source source.Source, refs []object.Ref) ([]byte, error) {
 	var b bytes.Buffer
-	err := Write(&b, source, refs, nil)
+	err := Write(&b, source, refs, nil, nil)
 	return b.Bytes(), err
 }

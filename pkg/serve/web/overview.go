@@ -82,7 +82,7 @@ func (h *Handler) overview(_ *http.Request, b *board) (any, error) {
 	out := &Overview{
 		Cluster: s.Cluster, Revision: s.Snapshot.Revision(), Number: s.Number, At: s.At, Pods: b.ground().own,
 		Policies: len(b.policyList()), Sets: s.Snapshot.SetCount(), Services: len(s.Objects.Services),
-		Problems: []object.Problem{}, Unknown: world.Unknown(s.Snapshot),
+		Problems: []object.Problem{}, Unknown: append(world.Unknown(s.Snapshot), s.Reading.Doubts()...),
 	}
 	others := b.ground().others
 	for _, name := range sortedKeys(others) {

@@ -43,8 +43,9 @@ func (c *cluster) Object(ref object.Ref) (runtime.Object, bool) {
 	o, ok := c.objects[ref]
 	return o, ok
 }
-func (c *cluster) Targets() []live.Target { return nil }
-func (c *cluster) Views() []web.View      { return nil }
+func (c *cluster) Targets() []live.Target     { return nil }
+func (c *cluster) Views() []web.View          { return nil }
+func (c *cluster) LookBeyond(context.Context) {}
 func (c *cluster) ReadRows(context.Context, string, object.Ref) ([]backends.Row, error) {
 	return nil, nil
 }

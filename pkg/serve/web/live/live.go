@@ -34,6 +34,8 @@ type State interface {
 	Targets() []Target
 	// Views lists what netloom sees, and how current that is known to be.
 	Views() []web.View
+	// LookBeyond finds out what decides on connections and is not evaluated, if that is not known, and calls Page.Beyond.
+	LookBeyond(ctx context.Context)
 	// ReadRows reads the rows of an object from a target, over a separate connection.
 	ReadRows(ctx context.Context, target string, of object.Ref) ([]backends.Row, error)
 }
@@ -69,6 +71,7 @@ type Page struct {
 	latest  web.State // without its objects; its number is 0 before the first
 	whole   web.State // the last that was requested, with objects
 	objects map[object.Ref]runtime.Object
+	beyond  *world.Reading // what was left out of it; nil if that is not known
 }
 
 // New makes the page of a cluster.
@@ -78,7 +81,7 @@ func New(opts Options) *Page {
 		objects: map[object.Ref]runtime.Object{},
 	}
 	p.notes = newNotes(p.feed)
-	p.flows = newFollower(opts.Logs, p.Newest)
+	p.flows = newFollower(opts.Logs, p.newest)
 	return p
 }
 
@@ -121,13 +124,23 @@ func (p *Page) Published(now pipeline.Published) {
 	}
 	p.latest = web.State{
 		State: world.State{
-			Cluster: p.opts.Cluster, Snapshot: now.Snapshot, View: now.View, Problems: problems,
+			Cluster: p.opts.Cluster, Snapshot: now.Snapshot, View: now.View, Problems: problems, Reading: p.beyond,
 		},
 		Number: before.Number + 1, At: time.Now(),
 	}
 	p.announce(now, before.Problems, problems)
 	p.notes.keep(now.Snapshot)
 	p.notes.wanted(now.Snapshot.Revision(), now.Since)
+}
+
+// Beyond takes what is known of objects that are not evaluated although they decide on connections.
+func (p *Page) Beyond(reading *world.Reading) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.beyond = reading
+	if p.latest.Number > 0 {
+		p.latest.Reading, p.latest.Number = reading, p.latest.Number+1
+	}
 }
 
 // announce adds what is new to the feed.
@@ -160,6 +173,12 @@ func shown(object runtime.Object) bool {
 
 // Newest returns the newest state. Its objects are listed when it is requested for the first time.
 func (p *Page) Newest() (web.State, bool) {
+	p.state.LookBeyond(context.Background())
+	return p.newest()
+}
+
+// newest is Newest with what is known.
+func (p *Page) newest() (web.State, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.latest.Number == 0 {
