@@ -75,6 +75,7 @@ func (c *comparison) diff(keep map[object.Ref]bool) {
 		}
 	}
 	c.staleNotes()
+	c.sequence()
 	c.handOver()
 	c.order()
 }
@@ -267,7 +268,8 @@ func (c *comparison) order() {
 		if x.stage == sweep {
 			return cmp.Or(cmp.Compare(y.key.kind, x.key.kind), strings.Compare(x.key.name, y.key.name))
 		}
-		return cmp.Or(cmp.Compare(x.key.kind, y.key.kind), cmp.Compare(x.rank(), y.rank()), x.key.compare(y.key))
+		return cmp.Or(cmp.Compare(x.key.kind, y.key.kind), cmp.Compare(x.rank(), y.rank()), strings.Compare(x.sequence(), y.sequence()),
+			x.key.compare(y.key))
 	})
 }
 
@@ -277,6 +279,14 @@ func (s *step) rank() int {
 		return 0
 	}
 	return placeOf(s.want.object)
+}
+
+// sequence orders rules whose order matters; "" is any other object.
+func (s *step) sequence() string {
+	if s.want == nil || s.want.decision == (decision{}) {
+		return ""
+	}
+	return s.want.intent
 }
 
 func stepOf(op *backends.Op) *step {

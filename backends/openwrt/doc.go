@@ -40,8 +40,8 @@
 // Of a remote's certificates the device deletes only the first, and strongSwan trusts every file of a CA. Before a remote has fewer than
 // now, or is deleted, all its files are overwritten, which is checked; see withdrawal.
 //
-// A write moves an object behind all others of its kind. The order of objects of one kind is therefore undefined: firewall rules,
-// mwan3 rules, and rules and translations between interfaces. The rules for policies do not depend on order. The Place of a
+// A write moves an object behind all others of its kind. Rules and translations between zones, and mwan3 rules, are brought into the order
+// of their intents, see decision. The order of rules between interfaces is undefined. The rules for policies do not depend on order. The Place of a
 // translation counts at the moment when it is written, and several are written in the order of their places. If the chain is
 // shorter than that, the device silently inserts nothing: a place that is not certain to exist is a skip.
 //

@@ -133,7 +133,8 @@ func (w *writer) putBack(ctx context.Context, s *step) (lost bool, err error) {
 	kept, err := w.b.client.Put(ctx, s.key.kind, old)
 	switch {
 	case err == nil:
-		w.have.objects[s.key] = &deviceObject{object: kept, sent: before.sent, copies: 1}
+		w.have.end++
+		w.have.objects[s.key] = &deviceObject{object: kept, sent: before.sent, copies: 1, at: w.have.end}
 		return false, nil
 	case refuses(err), openwrt.IsFault(err):
 		delete(w.have.objects, s.key)

@@ -13,11 +13,13 @@ type deviceObject struct {
 	object openwrt.Object // as the device shows it
 	sent   openwrt.Object // as this process wrote it; nil if another did
 	copies int            // how many objects have the name
+	at     int            // where it is among the objects of its kind: those with a smaller number come before it
 	as     *wanted        // the wanted object that it is known to equal; nil if there is none
 }
 
 // inventory is what is on the device, as far as it concerns this owner.
 type inventory struct {
+	end     int                   // the last position that an object has
 	objects map[key]*deviceObject // ours, and those that intents adopt
 	zones   []string              // names of the zones that are not ours
 	notes   map[string]bool       // by name
@@ -52,7 +54,8 @@ func (h *inventory) note(k key, o openwrt.Object, names namer, adopted func(key)
 			have.copies++
 			return
 		}
-		h.objects[k] = &deviceObject{object: o, copies: 1}
+		h.end++
+		h.objects[k] = &deviceObject{object: o, copies: 1, at: h.end}
 	case k.kind == openwrt.Zones && k.name != "" && !isPolicyZone(o):
 		h.zones = append(h.zones, k.name)
 	case inKernel(k.kind):

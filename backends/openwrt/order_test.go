@@ -54,13 +54,14 @@ func (both replicas) met(src, dst string) [2]string {
 }
 
 // connect lets packets from the pods pass to two others, one of which a policy can isolate.
-func (both replicas) connect() {
-	lan := of("FirewallZone", "lan", &intent.Zone{Networks: []string{"lan"}, Input: intent.Accept, Forward: intent.Accept})
-	wan := of("FirewallZone", "wan", &intent.Zone{Networks: []string{"wan1", "wan2"}, Forward: intent.Accept})
+func (both replicas) connect() (lan, wan *intent.DeviceIntent) {
+	lan = of("FirewallZone", "lan", &intent.Zone{Networks: []string{"lan"}, Input: intent.Accept, Forward: intent.Accept})
+	wan = of("FirewallZone", "wan", &intent.Zone{Networks: []string{"wan1", "wan2"}, Forward: intent.Accept})
 	for _, r := range both {
 		r.set("served", "198.51.100.7")
 		r.put(lan, wan, of("FirewallForwarding", "out", &intent.Forwarding{From: ref(lan), To: ref(wan)}, lan, wan))
 	}
+	return lan, wan
 }
 
 // requireSame requires that packets meet the same rules on both devices, and returns how often they meet one.

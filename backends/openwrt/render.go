@@ -22,6 +22,7 @@ type wanted struct {
 	needs     []key          // what it refers to
 	exclusive []string       // what no other object can have
 	denies    bool           // without it, something would be open
+	decision                 // what it does, where the order of rules matters
 }
 
 // desired is what should be on the device. It is immutable once it is made.
@@ -174,6 +175,7 @@ func (r *renderer) object(k *kind, e *intent.DeviceIntent) (*wanted, error) {
 	w.exclusive = []string{w.space() + " name " + w.name}
 	if err == nil {
 		w.object = openwrt.ObjectOf(resource)
+		w.decision = decisionOf(w.kind, w.object)
 		if err := printable(w.object); err != nil {
 			return nil, err
 		}

@@ -79,7 +79,8 @@ func (w *writer) put(ctx context.Context, s *step) error {
 	if isLink(s.key.kind) {
 		w.b.memory.objects[s.key] = kept
 	}
-	now := &deviceObject{object: kept, sent: s.want.object, copies: 1, as: s.want}
+	w.have.end++
+	now := &deviceObject{object: kept, sent: s.want.object, copies: 1, at: w.have.end, as: s.want}
 	w.have.grow(s.key, w.have.objects[s.key], now)
 	w.have.objects[s.key] = now
 	w.wrote(s.service())

@@ -1,0 +1,138 @@
+package openwrt
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/pkg/openwrt"
+)
+
+// The order of rules in a file. Of the rules of a chain that match a packet, the first in the file of the device decides. A write moves a rule
+// to the end, so what was written last would differ between the replicas of a CNF. Therefore rules are in the order of the IDs of their
+// intents, as far as it matters: two that decide the same may be in any order. What comes too early is written again, behind the others,
+// before the service is reloaded, which is when the order takes effect.
+
+// decision is what a rule does with a packet that it matches. The zero value means that no order matters.
+type decision struct {
+	chain string // of the rules of one chain, the first that matches decides
+	does  string // rules that do the same may be in any order
+}
+
+// decisionOf returns what an object of an intent decides.
+func decisionOf(kind openwrt.Kind, o openwrt.Object) decision {
+	text := func(name string) string {
+		s, _ := o[name].(string)
+		return s
+	}
+	all := func(names ...string) string {
+		values := make([]string, len(names))
+		for i, name := range names {
+			values[i] = text(name)
+		}
+		return strings.Join(values, " ")
+	}
+	switch kind {
+	case openwrt.PolicyRules:
+		return decision{"mwan3", all("policy", "sticky", "timeout")}
+	case openwrt.Redirects:
+		if text("target") == "SNAT" {
+			return decision{"snat", all("src_dip", "src_dport")}
+		}
+		return decision{"dnat", all("dest_ip", "dest_port")}
+	case openwrt.FirewallRules:
+		switch target := text("target"); target {
+		case "MARK":
+			return decision{"mark", all("set_mark", "set_xmark")}
+		case "NOTRACK":
+			return decision{}
+		default:
+			return decision{"filter", target}
+		}
+	default:
+		return decision{}
+	}
+}
+
+// last is the position of what is written by the plan that is being made.
+const last = math.MaxInt
+
+// foremost knows which of the objects that were passed is farthest behind, for every decision.
+type foremost struct {
+	at    int // the greatest position
+	does  string
+	other int // the greatest one of those that decide something else
+}
+
+// behind returns the greatest position of an object that decides something else.
+func (f *foremost) behind(does string) int {
+	if f.does == does {
+		return f.other
+	}
+	return f.at
+}
+
+func (f *foremost) pass(does string, at int) {
+	switch {
+	case does == f.does:
+		f.at = max(f.at, at)
+	case at > f.at:
+		f.at, f.does, f.other = at, does, f.at
+	default:
+		f.other = max(f.other, at)
+	}
+}
+
+// sequence writes rules again that come before others which are to be evaluated first. Its cost is that of sorting the rules.
+func (c *comparison) sequence() {
+	written := map[key]bool{}
+	for i := range c.ops {
+		if s := stepOf(&c.ops[i]); s.want != nil {
+			written[s.key] = true
+		}
+	}
+	var rules []*wanted
+	for k, w := range c.want.objects {
+		if w.decision != (decision{}) && (written[k] || c.have.objects[k] != nil) && c.have.unreadable(k) == "" {
+			rules = append(rules, w)
+		}
+	}
+	slices.SortFunc(rules, inSequence)
+	chains := map[string]*foremost{}
+	for _, w := range rules {
+		passed := chains[w.chain]
+		if passed == nil {
+			passed = &foremost{}
+			chains[w.chain] = passed
+		}
+		at := last
+		if !written[w.key] {
+			at = c.have.objects[w.key].at
+		}
+		if at < passed.behind(w.does) && c.moves(w) {
+			at = last
+		}
+		passed.pass(w.does, at)
+	}
+}
+
+// moves has an object written again, behind all others; false if that is not possible.
+func (c *comparison) moves(w *wanted) bool {
+	if why := c.have.tooMuch(w); why != "" {
+		c.skips = append(c.skips, backends.Skip{Intent: w.intent, InEffect: true, Reason: "it is evaluated before rules that come first: " + why})
+		return false
+	}
+	c.ops = append(c.ops, backends.Op{
+		Verb: backends.Update, Kind: w.kind.String(), Name: w.name, Origin: w.origin,
+		Before: backends.Fields{"position": "before a rule that comes first"}, After: backends.Fields{"position": "behind it"},
+		Native: &step{stage: place, key: w.key, want: w, intent: w.intent},
+	})
+	return true
+}
+
+// inSequence compares rules in the order in which they are evaluated.
+func inSequence(a, b *wanted) int {
+	return cmp.Or(cmp.Compare(a.kind, b.kind), strings.Compare(a.intent, b.intent), strings.Compare(a.name, b.name))
+}
