@@ -34,7 +34,7 @@ func decisionOf(kind openwrt.Kind, o openwrt.Object) decision {
 		}
 		return strings.Join(values, " ")
 	}
-	switch kind {
+	switch kind { //nolint:exhaustive // no other kind has an order
 	case openwrt.PolicyRules:
 		return decision{"mwan3", all("policy", "sticky", "timeout")}
 	case openwrt.Redirects:
