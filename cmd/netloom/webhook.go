@@ -27,7 +27,7 @@ Secret, configures the API server to trust it, and renews it.
 netloom run --webhook-listen answers the same reviews. Its webhook-… settings are the flags of this command; both read
 the same NETLOOM_WEBHOOK_… variables and the same file.`,
 		Example: `  netloom webhook --tls-secret netloom-system/netloom-webhook --tls-service netloom-system/netloom-webhook
-  netloom webhook --kubeconfig ~/.kube/config --tls-cert tls.crt --tls-key tls.key --dependencies deny`,
+  netloom webhook --kubeconfig ~/.kube/config --tls-cert tls.crt --tls-key tls.key --dependencies warn`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, err := config.LoadWebhook(cmd.Flags(), os.LookupEnv, os.ReadFile, new(builtin.Settings).Groups()...)

@@ -53,7 +53,7 @@ func (c *Config) webhookSettings() []setting.Setting {
 		setting.Matching("webhook-default-bucket", "", "bucket of SD-WAN objects without the label; empty allows everyone to write them",
 			"a label value", `^([A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?)?$`,
 			&c.Webhook.DefaultBucket),
-		setting.Choice("webhook-dependencies", "warn", "action for SD-WAN objects that refer to a missing object, or that are deleted while in use", modes,
+		setting.Choice("webhook-dependencies", "deny", "action for SD-WAN objects that refer to a missing object, or that are deleted while in use", modes,
 			&c.Webhook.Dependencies),
 		setting.Choice("webhook-duplicate-cnf", "deny", "action for a second workload with the same sdewanPurpose in a namespace", modes,
 			&c.Webhook.DuplicateCNF),

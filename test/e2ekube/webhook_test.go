@@ -294,8 +294,8 @@ func (a *admission) others() {
 		o.SetLabels(map[string]string{"sdewanPurpose": purpose})
 		return o
 	}
-	require.NoError(t, a.create(bob, labelled(bucketed("mwan3rules", "default", "dangling", ""), "cnf1")))
-	require.Contains(t, strings.Join(a.warnings, "\n"), "spec.policy: Mwan3Policy default/balance does not exist")
+	require.ErrorContains(t, a.create(bob, labelled(bucketed("mwan3rules", "default", "dangling", ""), "cnf1")),
+		"spec.policy: Mwan3Policy default/balance does not exist")
 
 	zone := a.make(labelled(bucketed("firewallzones", "default", "lan", ""), "cnf1"))
 	_, err := a.resourceOf(bob, zone).Update(t.Context(), labelled(zone, "cnf2"), metav1.UpdateOptions{})

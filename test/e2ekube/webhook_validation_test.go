@@ -95,7 +95,7 @@ func (a *admission) validates() {
 	for _, kind := range []string{"Mwan3Policy", "Mwan3Rule", "FirewallZone", "FirewallForwarding", "IpsecProposal", "IpsecSite"} {
 		a.make(tiedObjects(t)[kind])
 	}
-	a.needs(a.as("bob"), false)
+	a.needs(a.as("bob"), true)
 
 	await.True(t, func() bool { return a.advice("ports: [{port: http}]") == "" }, "the pod is known")
 	require.Equal(t, `spec.ingress[0].ports[0].port: no selected pod declares a port "htpp" at present; did you mean "http"?`, a.advice("ports: [{port: htpp}]"))
@@ -113,7 +113,7 @@ func (a *admission) advice(rule string) string {
 	return a.said(a.create(a.as("bob"), policy[0]))
 }
 
-// configuredOtherwise runs a webhook that exempts another group, has a bucket for objects without one, refuses references to
+// configuredOtherwise runs a webhook that exempts another group, has a bucket for objects without one, warns of references to
 // nothing and reports every policy that costs anything.
 func (a *admission) configuredOtherwise() {
 	t := a.t
@@ -122,13 +122,13 @@ func (a *admission) configuredOtherwise() {
 	require.NoError(t, a.create(a.as("bob"), plain))
 	a.pod.Kill()
 	a.pod = a.replica("netloom-webhook", 1, a.reviews, "NETLOOM_WEBHOOK_EXEMPT_GROUP=system:masters,crew", "NETLOOM_WEBHOOK_DEFAULT_BUCKET=app-intent",
-		"NETLOOM_WEBHOOK_DEPENDENCIES=deny", "NETLOOM_WEBHOOK_MAX_FLOWS=1")
+		"NETLOOM_WEBHOOK_DEPENDENCIES=warn", "NETLOOM_WEBHOOK_MAX_FLOWS=1")
 	a.pod.AwaitReady()
 	a.awaitAsked()
 	require.NoError(t, a.create(a.as("bob", "crew"), basic), "a group that is exempt")
 	require.ErrorContains(t, a.create(a.as("bob"), basic), "User(bob) don't have the permission")
 	require.ErrorContains(t, a.create(a.as("bob"), plain), "User(bob) don't have the permission", "what is in no bucket is in that one")
 	require.NoError(t, a.create(a.as("onap"), plain))
-	a.needs(a.as("bob", "crew"), true)
+	a.needs(a.as("bob", "crew"), false)
 	require.Regexp(t, `^spec: costs node-a about \d+ OpenFlow flows, more than 1$`, a.advice("ports: [{port: http}]"))
 }
