@@ -19,7 +19,7 @@ func TestChartRuns(t *testing.T) {
 	t.Parallel()
 	kube, ovn := startKube(t), startOVN(t)
 	kube.Apply(nodes + namespaces + `{apiVersion: v1, kind: Namespace, metadata: {name: chart}}`)
-	objects := helm(t, "chart", map[string]any{"ovn-nb": []any{ovn.NBTCP()}, "services": false, "drift-interval": "1m"}, nil)
+	objects := helm(t, "chart", map[string]any{"ovn-nb": []any{ovn.NBTCP()}, "ovn-port-names": "ovn-kubernetes", "services": false, "drift-interval": "1m"}, nil)
 	require.NotContains(t, resourcesOf(rightsOf(t, objects)), "services")
 	kube.ApplyObjects(objects)
 	w := &world{t: t, kube: kube, ovn: ovn, netloom: run(t, kube, "chart", "netloom")}
@@ -38,7 +38,7 @@ func TestChartRuns(t *testing.T) {
 // classicEndpoints makes the chart load balance by Endpoints, with the rights that it gives for that.
 func (w *world) classicEndpoints() {
 	w.t.Helper()
-	objects := helm(w.t, "chart", map[string]any{"ovn-nb": []any{w.ovn.NBTCP()}, "endpoints-api": "endpoints"}, nil)
+	objects := helm(w.t, "chart", map[string]any{"ovn-nb": []any{w.ovn.NBTCP()}, "ovn-port-names": "ovn-kubernetes", "endpoints-api": "endpoints"}, nil)
 	rights := rightsOfRole(w.t, objects, "netloom-services")
 	require.NotContains(w.t, resourcesOf(rights), "endpointslices")
 	w.kube.ApplyObjects(objects)

@@ -76,9 +76,9 @@ func TestManifests(t *testing.T) {
 	kube.Apply(`{apiVersion: v1, kind: Node, metadata: {name: node-a, labels: {kubernetes.io/os: linux}}}`) // for DaemonSets
 	awaitKinds(t, kube)
 	tryDefinitions(t, kube)
-	nb := map[string]any{"ovn-nb": []any{"tcp:127.0.0.1:6641"}}
-	feedback := map[string]any{"ovn-nb": nb["ovn-nb"], "policy-status": true, "policy-events": true}
-	guarded := map[string]any{"ovn-nb": nb["ovn-nb"], "listen-tls": "self", "listen-auth": "kubernetes"}
+	nb := map[string]any{"ovn-nb": []any{"tcp:127.0.0.1:6641"}, "ovn-port-names": "ovn-kubernetes"}
+	feedback := map[string]any{"ovn-nb": nb["ovn-nb"], "ovn-port-names": "ovn-kubernetes", "policy-status": true, "policy-events": true}
+	guarded := map[string]any{"ovn-nb": nb["ovn-nb"], "ovn-port-names": "ovn-kubernetes", "listen-tls": "self", "listen-auth": "kubernetes"}
 	all := map[string]any{"sdewan": true}
 	for _, some := range []map[string]any{feedback, guarded} {
 		maps.Copy(all, some)
@@ -207,11 +207,11 @@ func awaitKinds(t *testing.T, kube *kubelab.Lab) {
 func TestChartIsTheOverlay(t *testing.T) {
 	t.Parallel()
 	overlay := central(t)("ovn-nb: [tcp:127.0.0.1:6641]\n")
-	objects := helm(t, home, map[string]any{"ovn-nb": []any{"tcp:127.0.0.1:6641"}}, nil)
+	objects := helm(t, home, map[string]any{"ovn-nb": []any{"tcp:127.0.0.1:6641"}, "ovn-port-names": "ovn-kubernetes"}, nil)
 	require.Equal(t, rightsOf(t, overlay), rightsOf(t, objects))
 	sdwan := map[string]any{"sdewan": true}
 	require.Equal(t, rightsOf(t, central(t, "sdewan")("sdewan: true\n")), rightsOf(t, helm(t, home, sdwan, nil)))
-	feedback := map[string]any{"ovn-nb": []any{"tcp:127.0.0.1:6641"}, "policy-status": true, "policy-events": true}
+	feedback := map[string]any{"ovn-nb": []any{"tcp:127.0.0.1:6641"}, "ovn-port-names": "ovn-kubernetes", "policy-status": true, "policy-events": true}
 	require.Equal(t, rightsOf(t, central(t, "feedback")("ovn-nb: [tcp:127.0.0.1:6641]\n")), rightsOf(t, helm(t, home, feedback, nil)))
 
 	a, b := deploymentOf(t, overlay), deploymentOf(t, objects)
@@ -234,7 +234,7 @@ func TestChartIsTheOverlay(t *testing.T) {
 // TestALeaseMayBeNamedAsANumber checks that a name that looks like a number stays a string.
 func TestALeaseMayBeNamedAsANumber(t *testing.T) {
 	t.Parallel()
-	objects := helm(t, home, map[string]any{"ovn-nb": "tcp:127.0.0.1:6641", "leader-elect-name": "123"}, nil)
+	objects := helm(t, home, map[string]any{"ovn-nb": "tcp:127.0.0.1:6641", "ovn-port-names": "ovn-kubernetes", "leader-elect-name": "123"}, nil)
 	rules := deployment.Find(objects, "Role", "netloom-leader").Object["rules"].([]any)
 	require.Equal(t, []any{"123"}, rules[0].(map[string]any)["resourceNames"])
 }
@@ -259,7 +259,7 @@ func resourcesOf(rights []right) []string {
 // TestChartRefuses lists values that the schema of the chart rejects.
 func TestChartRefuses(t *testing.T) {
 	t.Parallel()
-	nb := map[string]any{"ovn-nb": []any{"tcp:127.0.0.1:6641"}}
+	nb := map[string]any{"ovn-nb": []any{"tcp:127.0.0.1:6641"}, "ovn-port-names": "ovn-kubernetes"}
 	with := func(mode string, settings ...string) map[string]any {
 		config := maps.Clone(nb)
 		for i := 0; i < len(settings); i += 2 {
@@ -271,13 +271,17 @@ func TestChartRefuses(t *testing.T) {
 		values map[string]any
 		want   string
 	}{
-		"no database":               {nil, "ovn-nb"},
-		"a setting misspelt":        {map[string]any{"config": map[string]any{"ovn-nb": "tcp:127.0.0.1:6641", "onwer": "x"}}, "onwer"},
+		"no database":               {nil, "config.ovn-nb: expected the address of the Northbound database, such as tcp:10.0.0.1:6641"},
+		"no database in zones":      {map[string]any{"mode": "zone"}, "config.ovn-nb: expected the address of the Northbound database of each node"},
+		"no network plugin":         {map[string]any{"config": map[string]any{"ovn-nb": "tcp:127.0.0.1:6641"}}, "config.ovn-port-names: expected"},
+		"none in zones":             {map[string]any{"mode": "zone", "zone": map[string]any{"endpoint": "ssl:$(HOST_IP):6641"}}, "config.ovn-port-names: expected"},
+		"no digest":                 {map[string]any{"config": nb, "image": map[string]any{"digest": "latest"}}, "digest"},
+		"a setting misspelt":        {map[string]any{"config": map[string]any{"ovn-nb": "tcp:127.0.0.1:6641", "ovn-port-names": "ovn-kubernetes", "onwer": "x"}}, "onwer"},
 		"two that write":            {map[string]any{"config": nb, "leaderElection": false}, "replicas: expected 1 without leaderElection"},
 		"a value misspelt":          {map[string]any{"config": nb, "imagee": map[string]any{}}, "imagee"},
 		"an invalid boolean":        {map[string]any{"config": nb, "dashboard": map[string]any{"enabled": "perhaps"}}, "enabled"},
 		"reviews in zones":          {map[string]any{"config": nb, "mode": "zone", "webhook": admitting("daemon", nil)["webhook"]}, "webhook.mode: expected own"},
-		"what the chart decides":    {map[string]any{"config": map[string]any{"ovn-nb": "tcp:127.0.0.1:6641", "kubeconfig": "x"}}, "kubeconfig"},
+		"what the chart decides":    {map[string]any{"config": map[string]any{"ovn-nb": "tcp:127.0.0.1:6641", "ovn-port-names": "ovn-kubernetes", "kubeconfig": "x"}}, "kubeconfig"},
 		"CNFs in zones":             {with("zone", "sdewan", "true"), "config.sdewan: expected false with mode zone"},
 		"events in zones":           {with("zone", "policy-events", "true"), "config.policy-events: expected false with mode zone"},
 		"the web page in zones":     {with("zone", "ui-listen", ":8081"), "config.ui-listen: expected nothing with mode zone"},

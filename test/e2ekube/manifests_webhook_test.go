@@ -36,7 +36,7 @@ var fromSecret = map[string]any{
 // webhookManifests are the ways in which admission can be installed, for TestManifests.
 func webhookManifests(t *testing.T) []manifestCase {
 	t.Helper()
-	nb := map[string]any{"ovn-nb": []any{"tcp:127.0.0.1:6641"}}
+	nb := map[string]any{"ovn-nb": []any{"tcp:127.0.0.1:6641"}, "ovn-port-names": "ovn-kubernetes"}
 	settings := "ovn-nb: [tcp:127.0.0.1:6641]\n"
 	return []manifestCase{
 		{"the overlay with admission", home, central(t, "webhook")(settings)},
@@ -54,7 +54,7 @@ func webhookManifests(t *testing.T) []manifestCase {
 // containers and the same rights.
 func TestChartAdmitsAsTheComponents(t *testing.T) {
 	t.Parallel()
-	settings, nb := "ovn-nb: [tcp:127.0.0.1:6641]\n", map[string]any{"ovn-nb": []any{"tcp:127.0.0.1:6641"}}
+	settings, nb := "ovn-nb: [tcp:127.0.0.1:6641]\n", map[string]any{"ovn-nb": []any{"tcp:127.0.0.1:6641"}, "ovn-port-names": "ovn-kubernetes"}
 	for mode, component := range map[string]string{"own": "webhook", "daemon": "webhook-in-daemon"} {
 		overlay, objects := central(t, component)(settings), helm(t, home, nb, admitting(mode, nil))
 		require.ElementsMatch(t, rightsOfRole(t, overlay, "netloom-webhook"), rightsOfRole(t, objects, "netloom-webhook"), mode)
@@ -92,7 +92,7 @@ func TestRecoveryIsNeverLockedOut(t *testing.T) {
 			}, "%s: %s", tc.name, h.Name)
 		}
 	}
-	objects := helm(t, "chart", map[string]any{"ovn-nb": "tcp:127.0.0.1:6641", "webhook-dependencies": "deny"}, admitting("own", fromSecret))
+	objects := helm(t, "chart", map[string]any{"ovn-nb": "tcp:127.0.0.1:6641", "ovn-port-names": "ovn-kubernetes", "webhook-dependencies": "deny"}, admitting("own", fromSecret))
 	for _, h := range hooksOf(t, objects) {
 		require.Equal(t, admissionregistrationv1.Ignore, *h.FailurePolicy)
 		require.Equal(t, map[string]string{"sdwan": "yes"}, h.NamespaceSelector.MatchLabels)
@@ -114,7 +114,7 @@ func TestRecoveryIsNeverLockedOut(t *testing.T) {
 		"NETLOOM_WEBHOOK_EXEMPT_GROUP": "system:masters,operators", "NETLOOM_WEBHOOK_EXEMPT_USER": "ann",
 	}, env)
 
-	off := map[string]any{"ovn-nb": "tcp:127.0.0.1:6641", "webhook-dependencies": "off", "webhook-duplicate-cnf": "off", "webhook-network-policies": "off"}
+	off := map[string]any{"ovn-nb": "tcp:127.0.0.1:6641", "ovn-port-names": "ovn-kubernetes", "webhook-dependencies": "off", "webhook-duplicate-cnf": "off", "webhook-network-policies": "off"}
 	resources := resourcesOf(rightsOfRole(t, helm(t, "chart", off, admitting("own", fromSecret)), "netloom-webhook"))
 	slices.Sort(resources)
 	require.Equal(t, []string{"clusterrolebindings", "clusterroles", "rolebindings", "roles"}, slices.Compact(resources), "what is off needs no rights")
@@ -131,10 +131,10 @@ func TestWhatRefusesFailsClosed(t *testing.T) {
 		return hooks[at]
 	}
 	for dependencies, secrets := range map[string]string{"deny": "warn", "warn": "deny", "off": "deny"} {
-		settings := map[string]any{"ovn-nb": "tcp:127.0.0.1:6641", "webhook-dependencies": dependencies, "webhook-plain-secrets": secrets}
+		settings := map[string]any{"ovn-nb": "tcp:127.0.0.1:6641", "ovn-port-names": "ovn-kubernetes", "webhook-dependencies": dependencies, "webhook-plain-secrets": secrets}
 		require.Equal(t, admissionregistrationv1.Fail, *sdewan(helm(t, home, settings, admitting("own", nil))).FailurePolicy, "%v", settings)
 	}
-	settings := map[string]any{"ovn-nb": "tcp:127.0.0.1:6641", "webhook-dependencies": "warn", "webhook-plain-secrets": "off"}
+	settings := map[string]any{"ovn-nb": "tcp:127.0.0.1:6641", "ovn-port-names": "ovn-kubernetes", "webhook-dependencies": "warn", "webhook-plain-secrets": "off"}
 	require.Equal(t, admissionregistrationv1.Ignore, *sdewan(helm(t, home, settings, admitting("own", nil))).FailurePolicy)
 	for _, tc := range webhookManifests(t) {
 		h := sdewan(tc.objects)

@@ -334,11 +334,11 @@ func TestChartForZones(t *testing.T) {
 ---
 {apiVersion: v1, kind: Namespace, metadata: {name: plain, labels: {pod-security.kubernetes.io/enforce: restricted}}}
 `)
-	socket := map[string]any{"ovn-nb": []any{"unix:/run/ovn/ovnnb_db.sock"}}
+	socket := map[string]any{"ovn-nb": []any{"unix:/run/ovn/ovnnb_db.sock"}, "ovn-port-names": "ovn-kubernetes"}
 	for namespace, objects := range map[string][]*unstructured.Unstructured{
 		"zones": helm(t, "zones", socket, map[string]any{"mode": "zone"}),
 		// Without a directory of the node, pods are admitted anywhere.
-		"plain": helm(t, "plain", map[string]any{}, map[string]any{
+		"plain": helm(t, "plain", map[string]any{"ovn-port-names": "ovn-kubernetes"}, map[string]any{
 			"mode": "zone", "nameOverride": "plain", "zone": map[string]any{"socketDirectory": "", "endpoint": "ssl:$(HOST_IP):6641"},
 		}),
 	} {

@@ -18,6 +18,11 @@ import (
 
 const root = "../.."
 
+// examplePods are those of examples/, as NAMESPACE/NAME.
+var examplePods = []string{
+	"shop/web-0", "shop/web-1", "shop/api-0", "shop/api-1", "shop/db-0", "monitoring/prometheus-0", "kube-system/coredns-0",
+}
+
 // commands lists the lines of the shell blocks of the README.
 func commands(t *testing.T) []string {
 	text, err := os.ReadFile(filepath.Join(root, "README.md"))
@@ -39,10 +44,8 @@ func TestCommands(t *testing.T) {
 	require.NoError(t, server.Start("unix:"+t.TempDir()+"/nb.sock"))
 	t.Cleanup(server.Close)
 	require.NoError(t, server.AddSwitch("node-a"))
-	for _, pod := range []string{
-		"shop_web-0", "shop_web-1", "shop_api-0", "shop_api-1", "shop_db-0", "monitoring_prometheus-0", "kube-system_coredns-0",
-	} {
-		require.NoError(t, server.AddPort("node-a", pod, nil)) // as a network plugin would
+	for _, pod := range examplePods {
+		require.NoError(t, server.AddPort("node-a", strings.Replace(pod, "/", "_", 1), nil)) // as a network plugin would
 	}
 	env := append(os.Environ(), "OVN_NB="+server.Addr(), "KUBECONFIG="+kubeconfig(t), "NETLOOM_LISTEN=")
 

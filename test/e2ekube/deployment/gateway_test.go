@@ -162,7 +162,7 @@ func withoutInstance(content any) {
 // TestSettingsOfTheGateway checks that settings of the chart reach the gateway, and only those of the gateway.
 func TestSettingsOfTheGateway(t *testing.T) {
 	settings := map[string]any{
-		"ovn-nb": "tcp:127.0.0.1:6641", "log-level": "debug", "gateway-shared-watches": true, "gateway-token-audiences": []any{"a", "b"},
+		"ovn-nb": "tcp:127.0.0.1:6641", "ovn-port-names": "ovn-kubernetes", "log-level": "debug", "gateway-shared-watches": true, "gateway-token-audiences": []any{"a", "b"},
 		"gateway-front-proxy-names": "proxy", "gateway-shutdown-grace": "1m",
 	}
 	values := map[string]any{"config": settings, "gateway": map[string]any{"enabled": true, "frontProxySecret": "front"}}
@@ -233,13 +233,13 @@ func TestNotesOfTheGateway(t *testing.T) {
 // TestChartRefusesGateways lists values that contradict each other.
 func TestChartRefusesGateways(t *testing.T) {
 	for want, values := range map[string]map[string]any{
-		"mode: none installs only":           {"mode": "none"},
-		"config.ovn-nb: expected nothing":    gatewayAlone(map[string]any{"ovn-nb": "tcp:127.0.0.1:6641"}),
-		"webhook.enabled: expected false":    {"mode": "none", "gateway": map[string]any{"enabled": true}, "webhook": map[string]any{"enabled": true}},
-		"gateway.frontProxySecret: expected": gatewayAlone(map[string]any{"gateway-front-proxy-names": "proxy"}),
-		"gateway-listen":                     gatewayAlone(map[string]any{"gateway-listen": ":443"}),
-		"replicas":                           {"mode": "none", "gateway": map[string]any{"enabled": true, "replicas": 0}},
-		"missing property 'ovn-nb'":          {"gateway": map[string]any{"enabled": true}},
+		"mode: none installs only":            {"mode": "none"},
+		"config.ovn-nb: expected nothing":     gatewayAlone(map[string]any{"ovn-nb": "tcp:127.0.0.1:6641"}),
+		"webhook.enabled: expected false":     {"mode": "none", "gateway": map[string]any{"enabled": true}, "webhook": map[string]any{"enabled": true}},
+		"gateway.frontProxySecret: expected":  gatewayAlone(map[string]any{"gateway-front-proxy-names": "proxy"}),
+		"gateway-listen":                      gatewayAlone(map[string]any{"gateway-listen": ":443"}),
+		"replicas":                            {"mode": "none", "gateway": map[string]any{"enabled": true, "replicas": 0}},
+		"config.ovn-nb: expected the address": {"gateway": map[string]any{"enabled": true}},
 	} {
 		_, err := Helm(chart, "netloom", "chart", values)
 		require.ErrorContains(t, err, want)

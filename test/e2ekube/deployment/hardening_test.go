@@ -2,130 +2,13 @@ package deployment
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
-	"slices"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"sigs.k8s.io/yaml"
 )
-
-const kustomizeDir = "../../../deploy/kustomize"
-
-// rendering is one way to render deploy/.
-type rendering struct {
-	name    string
-	objects []*unstructured.Unstructured
-}
-
-// renderings are every overlay alone and with each component and all of them, and the chart with several values.
-func renderings(t *testing.T) []rendering {
-	t.Helper()
-	var all []rendering
-	components := names(t, kustomizeDir+"/components")
-	for _, overlay := range names(t, kustomizeDir+"/overlays") {
-		components := slices.DeleteFunc(slices.Clone(components), func(c string) bool {
-			switch overlay {
-			case "zone":
-				return c == "sdewan" || c == "webhook-in-daemon" // these do not run on every node
-			case "gateway":
-				return !strings.HasPrefix(c, "gateway-") // the others are for netloom, or a part of the overlay
-			default:
-				return false
-			}
-		})
-		combinations := [][]string{nil, uppermost(t, components)}
-		for _, c := range components {
-			combinations = append(combinations, []string{c})
-		}
-		for _, combination := range combinations {
-			all = append(all, rendering{fmt.Sprintf("overlay %s with %v", overlay, combination), composed(t, overlay, combination...)})
-		}
-	}
-	nb := []any{"tcp:127.0.0.1:6641"}
-	for name, values := range map[string]map[string]any{
-		"plain":    {"config": map[string]any{"ovn-nb": nb}},
-		"SD-WAN":   {"config": map[string]any{"sdewan": true}},
-		"Tungsten": {"config": map[string]any{"tungsten": []any{"http://192.0.2.1:8082"}}, "tungstenSecret": "tungsten"},
-		"secure":   {"config": secure(map[string]any{"ovn-nb": nb})},
-		"zones":    {"config": secure(map[string]any{"ovn-nb": nb}), "mode": "zone"},
-		"gateway":  {"config": map[string]any{"ovn-nb": nb}, "gateway": map[string]any{"enabled": true, "frontProxySecret": "proxy"}},
-		"gateway alone, without a certificate": {
-			"mode": "none", "gateway": map[string]any{"enabled": true, "tlsSecret": ""}, "upstream": map[string]any{"enabled": true},
-		},
-		"own account": {"config": map[string]any{"ovn-nb": nb}, "serviceAccount": map[string]any{"create": false, "name": "mine"}},
-	} {
-		objects, err := Helm(chart, "netloom", "chart", values)
-		require.NoError(t, err)
-		all = append(all, rendering{"chart, " + name, objects})
-	}
-	return all
-}
-
-// secure adds the settings that ask for TLS and tokens.
-func secure(settings map[string]any) map[string]any {
-	settings["listen-tls"], settings["listen-auth"] = "self", "kubernetes"
-	return settings
-}
-
-// names lists the directories in one.
-func names(t *testing.T, dir string) []string {
-	t.Helper()
-	entries, err := os.ReadDir(dir)
-	require.NoError(t, err)
-	var all []string
-	for _, e := range entries {
-		if e.IsDir() {
-			all = append(all, e.Name())
-		}
-	}
-	require.NotEmpty(t, all)
-	return all
-}
-
-// uppermost leaves out the components that others bring with them.
-func uppermost(t *testing.T, components []string) []string {
-	t.Helper()
-	brought := map[string]bool{}
-	for _, c := range components {
-		text, err := os.ReadFile(filepath.Join(kustomizeDir, "components", c, "kustomization.yaml"))
-		require.NoError(t, err)
-		var content struct{ Components []string }
-		require.NoError(t, yaml.Unmarshal(text, &content))
-		for _, other := range content.Components {
-			brought[filepath.Base(other)] = true
-		}
-	}
-	return slices.DeleteFunc(slices.Clone(components), func(c string) bool { return brought[c] })
-}
-
-// composed renders an overlay with components, as an overlay of one's own would.
-func composed(t *testing.T, overlay string, components ...string) []*unstructured.Unstructured {
-	t.Helper()
-	dir, err := filepath.EvalSymlinks(t.TempDir())
-	require.NoError(t, err)
-	from, err := filepath.Abs(kustomizeDir)
-	require.NoError(t, err)
-	from, err = filepath.Rel(dir, from)
-	require.NoError(t, err)
-	var b strings.Builder
-	fmt.Fprintf(&b, "resources: [%s/overlays/%s]\n", from, overlay)
-	for i, c := range components {
-		if i == 0 {
-			b.WriteString("components:\n")
-		}
-		fmt.Fprintf(&b, "- %s/components/%s\n", from, c)
-	}
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(b.String()), 0o600))
-	objects, err := Kustomize(dir)
-	require.NoError(t, err, "%s with %v", overlay, components)
-	return objects
-}
 
 // podOf is the pod that an object makes; nil for none.
 func podOf(t *testing.T, o *unstructured.Unstructured) *corev1.PodSpec {
@@ -147,10 +30,11 @@ func podOf(t *testing.T, o *unstructured.Unstructured) *corev1.PodSpec {
 	return &spec
 }
 
-// TestPodsAreHardened checks every pod that deploy/ can make against the rules for hardened pods.
-func TestPodsAreHardened(t *testing.T) {
+// requireHardened checks every pod that deploy/ can make against the rules for hardened pods.
+func requireHardened(t *testing.T, all []rendering) {
+	t.Helper()
 	seen := 0
-	for _, r := range renderings(t) {
+	for _, r := range all {
 		for _, o := range r.objects {
 			if spec := podOf(t, o); spec != nil {
 				seen++
@@ -294,7 +178,7 @@ func TestSoftSpotsAreSeen(t *testing.T) {
 // TestSecureMetrics checks what the component and the chart's settings enable, and that they are equal.
 func TestSecureMetrics(t *testing.T) {
 	values := map[string]any{
-		"config": secure(map[string]any{"ovn-nb": []any{"tcp:127.0.0.1:6641"}}), "serviceMonitor": map[string]any{"enabled": true},
+		"config": secure(map[string]any{"ovn-nb": []any{"tcp:127.0.0.1:6641"}, "ovn-port-names": "ovn-kubernetes"}), "serviceMonitor": map[string]any{"enabled": true},
 	}
 	objects, err := Helm(chart, "netloom", "netloom-system", values)
 	require.NoError(t, err)
@@ -321,7 +205,7 @@ func TestSecureMetrics(t *testing.T) {
 	require.Contains(t, env, corev1.EnvVar{Name: "NETLOOM_LISTEN_TLS", Value: "self"})
 	require.Contains(t, env, corev1.EnvVar{Name: "NETLOOM_LISTEN_AUTH", Value: "kubernetes"})
 
-	plain, err := Helm(chart, "netloom", "chart", map[string]any{"config": map[string]any{"ovn-nb": []any{"tcp:127.0.0.1:6641"}}})
+	plain, err := Helm(chart, "netloom", "chart", map[string]any{"config": map[string]any{"ovn-nb": []any{"tcp:127.0.0.1:6641"}, "ovn-port-names": "ovn-kubernetes"}})
 	require.NoError(t, err)
 	require.Nil(t, Find(plain, "ClusterRole", "netloom-metrics-auth"), "what is switched off needs no right")
 

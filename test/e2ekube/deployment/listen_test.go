@@ -21,7 +21,7 @@ func TestRecipeForACertificate(t *testing.T) {
 	require.True(t, found)
 	recipe, _, found = strings.Cut(recipe, "```")
 	require.True(t, found)
-	for overlay, kind := range map[string]string{"central": "Deployment", "zone": "DaemonSet"} {
+	for overlay, kind := range map[string]string{"kube-ovn": "Deployment", "ovn-kubernetes": "DaemonSet"} {
 		dir, err := filepath.EvalSymlinks(t.TempDir())
 		require.NoError(t, err)
 		from, err := filepath.Abs(kustomizeDir)
@@ -29,7 +29,7 @@ func TestRecipeForACertificate(t *testing.T) {
 		from, err = filepath.Rel(dir, from)
 		require.NoError(t, err)
 		text := strings.NewReplacer("github.com/netloom/netloom/deploy/kustomize", from, "kind: Deployment", "kind: "+kind).Replace(recipe)
-		text = strings.Replace(text, "/overlays/central", "/overlays/"+overlay, 1)
+		text = strings.Replace(text, "/overlays/kube-ovn", "/overlays/"+overlay, 1)
 		require.NoError(t, os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(text), 0o600))
 		objects, err := Kustomize(dir)
 		require.NoError(t, err, overlay)
@@ -84,13 +84,13 @@ func requireFile(t *testing.T, pod *corev1.PodSpec, file, secret, key string) {
 
 // TestNotesSayHowItIsServed checks that the commands in the notes fit how requests are served.
 func TestNotesSayHowItIsServed(t *testing.T) {
-	settings := map[string]any{"ovn-nb": []any{"tcp:127.0.0.1:6641"}}
+	settings := map[string]any{"ovn-nb": []any{"tcp:127.0.0.1:6641"}, "ovn-port-names": "ovn-kubernetes"}
 	notes, err := HelmNotes(chart, "netloom", "chart", map[string]any{"config": secure(settings)})
 	require.NoError(t, err)
 	require.Contains(t, notes, "deployment/netloom 8082\n")
 	require.Contains(t, notes, "\n  curl localhost:8082/readyz ")
 	require.Contains(t, notes, "\n  curl localhost:8082/debug/problems ", "no token is needed on loopback")
-	settings = map[string]any{"ovn-nb": []any{"tcp:127.0.0.1:6641"}, "debug-listen": "127.0.0.1:9999"}
+	settings = map[string]any{"ovn-nb": []any{"tcp:127.0.0.1:6641"}, "ovn-port-names": "ovn-kubernetes", "debug-listen": "127.0.0.1:9999"}
 	notes, err = HelmNotes(chart, "netloom", "chart", map[string]any{"config": settings})
 	require.NoError(t, err)
 	require.Contains(t, notes, "deployment/netloom 9999\n")

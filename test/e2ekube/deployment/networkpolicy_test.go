@@ -26,7 +26,7 @@ func policyOf(t *testing.T, objects []*unstructured.Unstructured, name string) *
 func TestNetworkPolicyOfNetloom(t *testing.T) {
 	kustomized := composed(t, "central", "webhook", "network-policy")
 	charted, err := Helm(chart, "netloom", "netloom-system", map[string]any{
-		"config": map[string]any{"ovn-nb": []any{"tcp:127.0.0.1:6641"}}, "networkPolicy": map[string]any{"enabled": true},
+		"config": map[string]any{"ovn-nb": []any{"tcp:127.0.0.1:6641"}, "ovn-port-names": "ovn-kubernetes"}, "networkPolicy": map[string]any{"enabled": true},
 		"webhook": map[string]any{"enabled": true},
 	})
 	require.NoError(t, err)

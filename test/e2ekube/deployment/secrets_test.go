@@ -60,7 +60,7 @@ func TestSecretsOfNamespaces(t *testing.T) {
 		"nowhere without SD-WAN": {false, []any{"edge"}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			values := map[string]any{"config": map[string]any{"ovn-nb": "tcp:127.0.0.1:6641", "sdewan": tc.sdewan}}
+			values := map[string]any{"config": map[string]any{"ovn-nb": "tcp:127.0.0.1:6641", "ovn-port-names": "ovn-kubernetes", "sdewan": tc.sdewan}}
 			if tc.namespaces != nil {
 				values["sdewan"] = map[string]any{"secretNamespaces": tc.namespaces}
 			}

@@ -1,6 +1,19 @@
 {{- /* What the schema cannot see and netloom would not start with. It renders nothing. */ -}}
 {{- define "netloom.check" -}}
-{{- if eq .Values.mode "zone" }}
+{{- $zone := eq .Values.mode "zone" }}
+{{- if ne .Values.mode "none" }}
+{{- $database := or (index .Values.config "ovn-nb") (and $zone .Values.zone.endpoint) }}
+{{- if $database }}
+{{- if not (index .Values.config "ovn-port-names") }}
+{{- fail "config.ovn-port-names: expected how the network plugin names logical ports: kube-ovn, nodus, ovn-kubernetes or a template, as netloom protects no pod without its port" }}
+{{- end }}
+{{- else if $zone }}
+{{- fail "config.ovn-nb: expected the address of the Northbound database of each node, such as unix:/run/ovn/ovnnb_db.sock; or set zone.endpoint" }}
+{{- else if not (or (index .Values.config "tungsten") (eq (toString (index .Values.config "sdewan")) "true")) }}
+{{- fail "config.ovn-nb: expected the address of the Northbound database, such as tcp:10.0.0.1:6641; or set config.tungsten, or config.sdewan to true" }}
+{{- end }}
+{{- end }}
+{{- if $zone }}
 {{- if eq (toString (index .Values.config "sdewan")) "true" }}
 {{- fail "config.sdewan: expected false with mode zone, as every node's netloom would write to every CNF" }}
 {{- end }}

@@ -5,6 +5,13 @@
 {{- end -}}
 {{- end -}}
 
+{{- /* The image of every container: that of the digest, or that of the tag. */ -}}
+{{- define "netloom.image" -}}
+{{- with .Values.image -}}
+{{ .repository }}{{ if .digest }}@{{ .digest }}{{ else }}:{{ .tag }}{{ end }}
+{{- end -}}
+{{- end -}}
+
 {{- define "netloom.account" -}}
 {{- .Values.serviceAccount.name | default (include "netloom.name" .) -}}
 {{- end -}}
