@@ -22,6 +22,8 @@ BENCHTIME  ?= 1s
 BENCH      ?= .
 SHOTS      ?=
 COLD       ?= .cache/cold
+VERSION    ?=
+DIST       ?= dist
 SIZES      ?= 1000,10000
 STORM      ?= 1
 MEMORY     ?= 10000,50000,100000
@@ -213,6 +215,10 @@ vulncheck: $(VULNCHECK) ## Check the binary for known vulnerabilities (queries v
 .PHONY: sbom
 sbom: build ## Write the SBOM of bin/netloom and its image to .cache/netloom.cdx.json (CycloneDX)
 	$(GO) run ./test/sbom $(BIN) > .cache/netloom.cdx.json
+
+.PHONY: release
+release: ## Build what a release is made of in dist/, from a clean tree: programs, image, manifests, SBOMs, checksums (VERSION=v0.1.0)
+	$(GO) run ./test/release '$(VERSION)' $(DIST)
 
 .PHONY: test-alone
 test-alone: ## Run make test with nothing but Go, git and a POSIX shell on the PATH

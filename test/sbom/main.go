@@ -6,17 +6,22 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 )
 
 func main() {
-	if err := run(os.Args[1:]); err != nil {
+	if err := run(os.Args[1:], os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "sbom:", err)
 		os.Exit(1)
 	}
 }
 
-func run(args []string) error {
+func run(args []string, to io.Writer) error {
+	inOther := len(args) > 0 && args[0] == "-spdx"
+	if inOther {
+		args = args[1:]
+	}
 	if len(args) != 1 {
 		return errors.New("expected one program")
 	}
@@ -32,7 +37,10 @@ func run(args []string) error {
 	if err != nil {
 		return err
 	}
-	out := json.NewEncoder(os.Stdout)
+	out := json.NewEncoder(to)
 	out.SetIndent("", "  ")
+	if inOther {
+		return out.Encode(inSPDX(bill))
+	}
 	return out.Encode(bill)
 }

@@ -6,6 +6,7 @@ import (
 	"debug/buildinfo"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -114,7 +115,7 @@ func TestReleasesAreBuiltAlike(t *testing.T) {
 	makefile, err := os.ReadFile("../../Makefile")
 	require.NoError(t, err)
 	require.Regexp(t, `(?m)^TAGS +:= `+tags+`$`, string(makefile))
-	for path, builds := range map[string]int{"Makefile": 1, "deploy/Dockerfile": 1, "test/krew/main.go": 1} {
+	for path, builds := range map[string]int{"Makefile": 1, "deploy/Dockerfile": 1, "test/krew/main.go": 1, "test/release/main.go": 1} {
 		text, err := os.ReadFile("../../" + path)
 		require.NoError(t, err)
 		commands := strings.NewReplacer("\\\n", " ", "$(TAGS)", tags, `", "`, " ", `"`, " ").Replace(string(text))
@@ -124,6 +125,33 @@ func TestReleasesAreBuiltAlike(t *testing.T) {
 			require.Contains(t, command, " -tags "+tags+" ", path)
 		}
 	}
+}
+
+// TestSPDXListsTheSame compares the two forms of a bill.
+func TestSPDXListsTheSame(t *testing.T) {
+	netloom, err := build()
+	require.NoError(t, err)
+	info, err := buildinfo.Read(bytes.NewReader(netloom.content))
+	require.NoError(t, err)
+	bill, err := describe(info, netloom.content)
+	require.NoError(t, err)
+	d := inSPDX(bill)
+	require.Len(t, d.Packages, len(bill.Components)+1)
+	ids, listed := map[string]bool{"SPDXRef-DOCUMENT": true}, map[string]string{}
+	for i, p := range d.Packages {
+		require.Regexp(t, `^SPDXRef-[0-9a-f]+$`, p.ID)
+		require.False(t, ids[p.ID], p.Name)
+		ids[p.ID] = true
+		if i > 0 {
+			listed[p.Name] = p.Version
+		}
+	}
+	require.Equal(t, netloom.modules, listed)
+	for _, r := range d.Relationships {
+		require.True(t, ids[r.Element] && ids[r.Related], "%+v", r)
+	}
+	require.Equal(t, []spdxChecksum{{"SHA256", bill.Metadata.Component.Hashes[0].Content}}, d.Packages[0].Checksums)
+	require.NotEmpty(t, d.Creation.Created)
 }
 
 // TestTheImageContainsTheProgramAlone checks that the bill of the program is that of the image.
@@ -138,6 +166,6 @@ func TestTheImageContainsTheProgramAlone(t *testing.T) {
 }
 
 func TestOtherFilesAreRefused(t *testing.T) {
-	require.ErrorContains(t, run(nil), "expected one program")
-	require.ErrorContains(t, run([]string{"main.go"}), "main.go: ")
+	require.ErrorContains(t, run(nil, io.Discard), "expected one program")
+	require.ErrorContains(t, run([]string{"main.go"}, io.Discard), "main.go: ")
 }
