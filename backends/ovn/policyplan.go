@@ -270,7 +270,7 @@ func (p *policyPlan) commit() {
 	}
 	for subject, g := range p.groups {
 		if p.m.groups[subject] != nil && g == nil {
-			p.m.memberships.drop(subject)
+			p.m.memberships.drop(p.m.snapshot.Set(subject), p.m.ports.names)
 		}
 		p.m.putGroup(subject, g)
 	}

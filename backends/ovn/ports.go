@@ -144,10 +144,15 @@ func (w memberships) remove(name string, set intent.SetID) {
 	w[name] = wanted{w[name].endpoint, left}
 }
 
-// drop removes a group.
-func (w memberships) drop(set intent.SetID) {
-	for name := range w {
-		w.remove(name, set)
+// drop removes the group of a set, which is as cover or the last edits left it.
+func (w memberships) drop(set *intent.Set, names PortNames) {
+	if set == nil || set.Members == nil {
+		return
+	}
+	for e := range set.Members.All() {
+		for _, name := range names.Names(e.Key) {
+			w.remove(name, set.ID)
+		}
 	}
 }
 
