@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
@@ -97,7 +99,9 @@ func TestEqualListsAreSharedWhole(t *testing.T) {
 	require.Len(t, partsIn(t, s, "p0"), 1, "a and b weigh three quarters of a rule")
 	require.Empty(t, partsIn(t, s, "other"))
 	put(t, tr, newPolicy(t, "more", from("x", "a")))
-	require.Len(t, partsIn(t, tr.Snapshot(), "p0"), 2, "a alone, and the rest")
+	s = tr.Snapshot()
+	require.Len(t, partsIn(t, s, "p0"), 1, "no other policy decides how a list is divided that is shared whole")
+	require.Empty(t, partsIn(t, s, "more"))
 	requireSound(t, tr.Snapshot())
 }
 
@@ -223,6 +227,97 @@ func TestPartsDoNotDependOnHistory(t *testing.T) {
 	if seeds.All() {
 		require.Greater(t, shared, 100, "too few rules have parts")
 	}
+}
+
+// TestLongListsDoNotDependOnHistory does the same with lists of up to 20 peers, which take turns, and with many equal policies.
+func TestLongListsDoNotDependOnHistory(t *testing.T) {
+	shared, divided := 0, 0
+	seeds.Each(t, "longlists", func(t *testing.T, seed uint64) {
+		rng := rand.New(rand.NewPCG(2, seed-1))
+		var all []*networkingv1.NetworkPolicy
+		for i := range 120 {
+			length := []int{1, 2, 5, 6, 8, 9, 20}[rng.IntN(7)]
+			var apps []string
+			for _, j := range rng.Perm(length + 6)[:length] {
+				apps = append(apps, fmt.Sprint("app", j))
+			}
+			to := fmt.Sprint("to", rng.IntN(30))
+			p := newPolicy(t, fmt.Sprint("p", i), from(to, apps...))
+			p.UID = types.UID(fmt.Sprint(seed, i))
+			all = append(all, p)
+			for j := range rng.IntN(3) * 6 * rng.IntN(2) {
+				again := newPolicy(t, fmt.Sprint("p", i, "-", j), from(to, apps...))
+				all = append(all, again)
+			}
+		}
+		tr, _ := start(t)
+		there := map[int]bool{}
+		for range 12 {
+			for range 1 + rng.IntN(len(all)/2) {
+				n := rng.IntN(len(all))
+				if there[n] = !there[n]; there[n] {
+					put(t, tr, all[n])
+				} else {
+					tr.Remove(object.KindNetworkPolicy, all[n].Namespace, all[n].Name)
+				}
+			}
+			s := tr.Snapshot()
+			fresh, _ := start(t)
+			for n, p := range all {
+				if there[n] {
+					put(t, fresh, p)
+				}
+			}
+			for want := range fresh.Snapshot().Policies() {
+				got := s.Policy(want.ID)
+				require.NotNil(t, got, want.ID)
+				require.Equal(t, want.Rules, got.Rules, want.ID)
+				shared += min(1, len(got.Rules[0].Parts))
+				divided += max(0, len(got.Rules[0].Parts)-1)
+			}
+		}
+		for _, p := range all {
+			tr.Remove(object.KindNetworkPolicy, p.Namespace, p.Name)
+		}
+		tr.Snapshot()
+		require.True(t, translator.Empty(tr), "something is left")
+	})
+	if seeds.All() {
+		require.Greater(t, shared, 1000, "too few rules are shared")
+		require.Greater(t, divided, 300, "too few rules are divided")
+	}
+}
+
+// TestAPolicyCostsWhatItHas lets a policy come and go at the point from which on a peer is worth sharing that n others with n peers have too.
+func TestAPolicyCostsWhatItHas(t *testing.T) {
+	growth.NearlyLinear(t, 24, func(n int) func() {
+		spec := func(i int) string {
+			apps := []string{"common"}
+			for j := range n - 1 {
+				apps = append(apps, fmt.Sprint("own-", i, "-", j))
+			}
+			return from(fmt.Sprint("to", i), apps...)
+		}
+		tr, _ := start(t)
+		for i := range n {
+			put(t, tr, newPolicy(t, fmt.Sprint("p", i), spec(i)))
+		}
+		tr.Snapshot()
+		var more []any
+		for i := range 8 {
+			more = append(more, newPolicy(t, fmt.Sprint("q", i), spec(n+i)))
+		}
+		return func() {
+			for _, p := range more {
+				put(t, tr, p)
+				tr.Snapshot()
+			}
+			for _, p := range more {
+				remove(tr, p)
+				tr.Snapshot()
+			}
+		}
+	})
 }
 
 // TestSharingGrowsWithThePolicies gives many policies a rule in common, and then lets two come and go.

@@ -15,13 +15,14 @@ import (
 type divider struct {
 	sets      *sets.Table
 	dirty     *dirty.Queue
-	common    sharing // what rules allow, peer by peer
+	lists     sharing // what rules allow to lists of peers as a whole
+	common    sharing // the same peer by peer, without lists that are worth sharing whole
 	rests     sharing // what is left of rules without what is worth sharing of that
 	partsOnly bool    // see translator.Options
 }
 
 func newDivider(s *sets.Table, queue *dirty.Queue, partsOnly bool) *divider {
-	return &divider{sets: s, dirty: queue, common: newSharing(), rests: newSharing(), partsOnly: partsOnly}
+	return &divider{sets: s, dirty: queue, lists: newSharing(again), common: newSharing(0), rests: newSharing(again), partsOnly: partsOnly}
 }
 
 // share causes the rules of an object that replaces old to be divided. If it has none, it no longer has anything in common with others.
@@ -32,58 +33,81 @@ func (v *divider) share(ref object.Ref, old, now *result) {
 		v.sets.Replace(ref, &was.refs, nil)
 	}
 	if now != nil && len(now.divisible) > 0 {
-		now.parts = &parts{uses: was.uses, rests: was.rests}
+		now.parts = &parts{lists: was.lists, uses: was.uses, rests: was.rests}
 		v.divideAgain(ref)
 		return
 	}
-	v.common.replace(ref, was.uses, nil, v.divideAgain)
-	v.rests.replace(ref, was.rests, nil, v.divideAgain)
+	v.lists.replace(ref, was.lists, nil, v.changed)
+	v.common.replace(ref, was.uses, nil, v.changedPeer)
+	v.rests.replace(ref, was.rests, nil, v.changed)
 }
 
 func (v *divider) divideAgain(ref object.Ref) { v.dirty.Add(dirty.Parts, ref) }
 
-// divideAll divides the rules of the results whose division may have changed. Their remainders may in turn be worth sharing, which does not
-// depend on any further division.
+func (v *divider) changed(u user) bool {
+	v.divideAgain(u.policy)
+	return true
+}
+
+// changedPeer leaves out all lists of one peer if they are shared whole.
+func (v *divider) changedPeer(u user) bool {
+	return (u.among > 1 || !v.whole(u.what)) && v.changed(u)
+}
+
+// whole reports whether a list is shared whole.
+func (v *divider) whole(list intent.SetID) bool { return v.lists.worth(wholeOf("", list)) }
+
+// divideAll divides the rules of the results whose division may have changed. Each step may be one for others too, which take the next one:
+// lists that several policies have do not count peer by peer, and what is worth sharing leaves a remainder. That may in turn be worth
+// sharing, which does not depend on any further division.
 func (v *divider) divideAll(results map[object.Ref]*result) {
 	for v.dirty.Len(dirty.Parts) > 0 {
-		for _, ref := range v.dirty.Take(dirty.Parts, object.Ref.Compare) {
-			if r := results[ref]; r != nil && r.parts != nil {
-				v.divideAgain(ref)
-				v.count(ref, r)
-			}
-		}
-		for _, ref := range v.dirty.Take(dirty.Parts, object.Ref.Compare) {
-			if r := results[ref]; r != nil && r.parts != nil {
-				v.divide(ref, r)
+		for _, step := range []func(object.Ref, *result){v.countLists, v.countPeers, v.divide} {
+			for _, ref := range v.dirty.Take(dirty.Parts, object.Ref.Compare) {
+				if r := results[ref]; r != nil && r.parts != nil {
+					step(ref, r)
+				}
 			}
 		}
 	}
 }
 
-// count counts the parts that an object has in common with others while snapshots show it: parts that affect no pod of the own node are not
-// worth sharing there.
-func (v *divider) count(ref object.Ref, r *result) {
+// countLists counts the lists that an object has in common with others while snapshots show it: parts that affect no pod of the own node are
+// not worth sharing there.
+func (v *divider) countLists(ref object.Ref, r *result) {
 	var now []use
 	if r.parts.counted = v.sets.Shows(&r.refs); r.parts.counted {
-		now = r.uses()
+		now = r.lists()
 	}
-	v.common.replace(ref, r.parts.uses, now, v.divideAgain)
-	r.parts.uses = now
+	r.parts.lists = v.lists.replace(ref, r.parts.lists, now, v.changed)
+	v.divideAgain(ref)
+}
+
+// countPeers counts the peers of its other rules.
+func (v *divider) countPeers(ref object.Ref, r *result) {
+	var now []use
+	if r.parts.counted {
+		now = r.uses(v.whole)
+	}
+	r.parts.uses = v.common.replace(ref, r.parts.uses, now, v.changedPeer)
+	v.divideAgain(ref)
 }
 
 // divide divides the rules of one object. Its policies are replaced, as a snapshot may have them.
 func (v *divider) divide(ref object.Ref, r *result) {
-	now := &parts{counted: r.parts.counted, uses: r.parts.uses}
+	now := &parts{counted: r.parts.counted, lists: r.parts.lists, uses: r.parts.uses}
+	worth := map[intent.SetID]bool{}
+	for _, u := range now.uses {
+		worth[u.what] = v.common.worth(u)
+	}
 	divisions := make([]division, len(r.divisible))
 	for i := range r.divisible {
-		d := &r.divisible[i]
-		policy := r.policies[d.policy]
-		divisions[i] = v.division(policy, d)
+		divisions[i] = v.divisionOf(r, &r.divisible[i], worth)
 		if rest := divisions[i].rest; rest != nil && now.counted {
-			now.rests = append(now.rests, use{rest.shared(policy, d), policy.Subject, 1})
+			now.rests = addUse(now.rests, wholeOf(r.policies[r.divisible[i].policy].Subject, rest.shared))
 		}
 	}
-	v.rests.replace(ref, r.parts.rests, now.rests, v.divideAgain)
+	now.rests = v.rests.replace(ref, r.parts.rests, now.rests, v.changed)
 	r.policies = slices.Clone(r.policies)
 	for i, policy := range r.policies {
 		copied := *policy
@@ -102,11 +126,6 @@ func (v *divider) divide(ref object.Ref, r *result) {
 	v.dirty.Add(dirty.Settlement, ref)
 }
 
-// shared returns the set of the subjects of all rules with such a rest.
-func (r *rest) shared(policy *intent.Policy, d *divisible) intent.SetID {
-	return intent.SharedSet(policy.Direction, r.peer, policy.Rules[d.rule].Ports)
-}
-
 // division is how a rule is divided.
 type division struct {
 	worth []sets.Spec // the peers that are worth sharing
@@ -115,19 +134,22 @@ type division struct {
 
 // rest is the remainder of a rule without the peers that are worth sharing.
 type rest struct {
-	peer intent.Peer
-	set  *sets.Spec // nil with any peer
+	peer   intent.Peer
+	set    *sets.Spec   // nil with any peer
+	shared intent.SetID // see intent.SharedSet
 }
 
-// division splits off the parts of a rule that are worth sharing.
-func (v *divider) division(policy *intent.Policy, d *divisible) division {
+// divisionOf splits off the parts of a rule that are worth sharing.
+func (v *divider) divisionOf(r *result, d *divisible, worth map[intent.SetID]bool) division {
 	if d.peers == nil {
-		return division{rest: &rest{peer: intent.Peer{Kind: intent.PeerAny}}}
+		peer := intent.Peer{Kind: intent.PeerAny}
+		return division{rest: &rest{peer, nil, r.allows(d, peer)}}
 	}
 	var out division
 	var left []sets.Spec
+	whole := v.whole(r.whole(d))
 	for i := range d.peers {
-		if v.common.worth(intent.SharedSet(policy.Direction, peerOf(&d.peers[i]), policy.Rules[d.rule].Ports)) {
+		if !whole && worth[r.allows(d, peerOf(&d.peers[i]))] {
 			out.worth = append(out.worth, d.peers[i])
 		} else {
 			left = append(left, d.peers[i])
@@ -135,7 +157,7 @@ func (v *divider) division(policy *intent.Policy, d *divisible) division {
 	}
 	if len(left) > 0 {
 		set := sets.Union(left)
-		out.rest = &rest{peerOf(&set), &set}
+		out.rest = &rest{peerOf(&set), &set, r.allows(d, peerOf(&set))}
 	}
 	return out
 }
@@ -156,7 +178,7 @@ func (v *divider) partsOf(refs *sets.Refs, subject labelcache.Term, policy *inte
 	if by.rest == nil {
 		return out
 	}
-	worth, title := v.rests.worth(by.rest.shared(policy, d)), "anywhere"
+	worth, title := v.rests.worth(wholeOf(policy.Subject, by.rest.shared)), "anywhere"
 	if by.rest.set != nil && (worth || len(out) > 0) {
 		v.sets.Retain(refs, *by.rest.set)
 		title = by.rest.set.Title()
@@ -189,7 +211,7 @@ func (v *divider) retainPeers(refs *sets.Refs, d *divisible, by []intent.Part) {
 }
 
 // len counts what rules have in common.
-func (v *divider) len() int { return v.common.len() + v.rests.len() }
+func (v *divider) len() int { return v.lists.len() + v.common.len() + v.rests.len() }
 
 // shownPorts is how many port ranges the title of a shared set names.
 const shownPorts = 4

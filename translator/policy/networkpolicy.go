@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -40,7 +41,7 @@ func (t *translator) translateNetworkPolicy(np *networkingv1.NetworkPolicy) (*re
 	p.subject = subjectIn(t.source, labelcache.Selection{Cluster: t.source.Cluster, Namespace: np.Namespace, Pods: selector})
 	p.subjectValues = valuesIn(&np.Spec.PodSelector)
 	subject := labelcache.NewTerm(p.subject)
-	p.out.subject = subject
+	p.out.subject, p.out.turn = subject, turnOf(cmp.Or(string(np.UID), p.ref().String()))
 	logging := p.logging()
 	scope, _ := t.source.LabelledScope(np, &p.Faults)
 	for _, d := range p.directions() {

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"cmp"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/labels"
 
@@ -22,6 +23,7 @@ type result struct {
 	// namespaces is the selector by which the policies list namespaces; nil if they do not.
 	namespaces labels.Selector
 	subject    labelcache.Term // of a NetworkPolicy
+	turn       uint32          // see turnOf
 	divisible  []divisible
 	parts      *parts // nil if no rule is divisible
 }
@@ -34,26 +36,57 @@ func (r *result) setRefs() *sets.Refs {
 	return &r.refs
 }
 
-// uses lists what the divisible rules allow, peer by peer, each once: of several rules the one with the fewest peers. Rules with equal lists
-// count once: they can share the whole list. So any peer, which is a list of its own, is only ever the rest of a rule.
-func (r *result) uses() []use {
+// lists lists what the divisible rules allow to lists of peers, each once.
+func (r *result) lists() []use {
 	var out []use
-	at := map[intent.SetID]int{}
 	for i := range r.divisible {
-		d := &r.divisible[i]
-		direction, rule := r.policies[d.policy].Direction, &r.policies[d.policy].Rules[d.rule]
-		for j := range d.peers {
-			u := use{intent.SharedSet(direction, peerOf(&d.peers[j]), rule.Ports), rule.Peer.Set, len(d.peers)}
-			if k, twice := at[u.what]; !twice {
-				at[u.what] = len(out)
-				out = append(out, u)
-			} else if cmp.Or(cmp.Compare(u.among, out[k].among), cmp.Compare(u.of, out[k].of)) < 0 {
-				out[k] = u
-			}
+		if d := &r.divisible[i]; d.peers != nil {
+			out = addUse(out, wholeOf(r.policies[d.policy].Subject, r.whole(d)))
 		}
 	}
 	return out
 }
+
+// uses lists what the divisible rules allow, peer by peer, each once: of several rules the one with the fewest peers. Lists of several that
+// are shared whole do not count, so that however many policies have one, no other policy decides how it is divided. Any peer, which is a
+// list of its own, is only ever the rest of a rule.
+func (r *result) uses(whole func(list intent.SetID) bool) []use {
+	var out []use
+	for i := range r.divisible {
+		d := &r.divisible[i]
+		if len(d.peers) > 1 && whole(r.whole(d)) {
+			continue
+		}
+		for j := range d.peers {
+			u := use{what: r.allows(d, peerOf(&d.peers[j])), among: len(d.peers), of: r.policies[d.policy].Rules[d.rule].Peer.Set}
+			if classOf(u.among) > exact {
+				u.turn = r.turn
+			}
+			out = append(out, u)
+		}
+	}
+	slices.SortFunc(out, func(a, b use) int {
+		return cmp.Or(cmp.Compare(a.what, b.what), cmp.Compare(a.among, b.among), cmp.Compare(a.of, b.of))
+	})
+	return slices.CompactFunc(out, func(a, b use) bool { return a.what == b.what })
+}
+
+// addUse adds a use to a list that may have it already.
+func addUse(list []use, u use) []use {
+	if slices.ContainsFunc(list, func(v use) bool { return v.what == u.what }) {
+		return list
+	}
+	return append(list, u)
+}
+
+// allows returns the set of the subjects of all rules that allow a peer what a rule does.
+func (r *result) allows(d *divisible, peer intent.Peer) intent.SetID {
+	policy := r.policies[d.policy]
+	return intent.SharedSet(policy.Direction, peer, policy.Rules[d.rule].Ports)
+}
+
+// whole is that set for all peers of a rule with a list.
+func (r *result) whole(d *divisible) intent.SetID { return r.allows(d, peerOf(d.all)) }
 
 // divisible is a rule that may have parts, see intent.Rule.Parts.
 type divisible struct {
@@ -69,6 +102,7 @@ func peerOf(s *sets.Spec) intent.Peer { return intent.Peer{Kind: intent.PeerSet,
 type parts struct {
 	refs    sets.Refs
 	counted bool  // what the rules allow counts
+	lists   []use // of several peers
 	uses    []use // of peers
 	rests   []use
 }
