@@ -60,8 +60,12 @@ func (r *release) write(ctx context.Context) error {
 	if err := os.MkdirAll(r.out, 0o755); err != nil { //nolint:gosec // for everybody
 		return err
 	}
-	if found, err := os.ReadDir(r.out); err != nil || len(found) > 0 {
-		return fmt.Errorf("%s: expected a new or empty directory (%w)", r.out, err)
+	found, err := os.ReadDir(r.out)
+	if err != nil {
+		return err
+	}
+	if len(found) > 0 {
+		return fmt.Errorf("%s: expected a new or empty directory", r.out)
 	}
 	notes, err := r.notes() // first, because it is what may be missing
 	if err != nil {

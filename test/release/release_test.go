@@ -200,7 +200,7 @@ func TestWhatCannotBeReleased(t *testing.T) {
 	r.version = "v99.0.0"
 	require.EqualError(t, r.write(t.Context()), "CHANGELOG.md: expected a section ## [99.0.0]")
 	r.version, r.out = "v99.0.0-rc.1", "."
-	require.ErrorContains(t, r.write(t.Context()), "expected a new or empty directory")
+	require.EqualError(t, r.write(t.Context()), ".: expected a new or empty directory")
 	require.ErrorContains(t, run(t.Context(), nil), "usage: ")
 }
 
