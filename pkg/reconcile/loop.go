@@ -28,6 +28,8 @@ type Loop struct {
 	viewer  backends.Viewer  // nil if the backend sees nothing unasked
 	blind   error            // what the viewer returned at the end of the last round
 
+	backlog backlog
+
 	// Only Run's goroutine accesses these.
 	pace    pace
 	reached *intent.Snapshot  // what the next incremental plan starts from; nil reads back
@@ -44,7 +46,7 @@ type Loop struct {
 }
 
 // New makes the loop that brings b to the snapshot that latest returns. Latest returns nil until every source has synced,
-// and nothing is planned before that; it must not block. The loop does nothing until Run.
+// and nothing is planned before that; it must not block, and may be called from several goroutines. The loop does nothing until Run.
 func New(b backends.Backend, latest func() *intent.Snapshot, opts Options) *Loop {
 	l := &Loop{
 		backend: b, latest: latest, opts: opts.withDefaults(), wake: make(chan struct{}, 1), release: make(chan struct{}, 1),
@@ -61,7 +63,12 @@ func New(b backends.Backend, latest func() *intent.Snapshot, opts Options) *Loop
 }
 
 // Wake announces a new snapshot. It never blocks and may be called at any time.
-func (l *Loop) Wake() { ring(l.wake) }
+func (l *Loop) Wake() {
+	if l.opts.MinInterval <= 0 { // else all changes of a pause are one round
+		l.backlog.add(l.latest())
+	}
+	ring(l.wake)
+}
 
 // ring puts an element into c, unless there is one.
 func ring(c chan<- struct{}) {

@@ -17,6 +17,7 @@ const (
 	failed                     // for the end of the backoff
 	unreachable                // likewise, or for the backend to connect to the target
 	lost                       // for nothing: the backend asks for a read-back
+	onward                     // for nothing: the target is in sync with a snapshot on the way to the newest one
 )
 
 // pace decides when the next round is due. It has times, not timers, so that it can be asked at any moment.
@@ -68,7 +69,7 @@ func (p *pace) end(m outcome, now time.Time) {
 			p.backoff = max(p.backoff, min(p.wasted, LongestInterval))
 		}
 		p.failures++
-	case waiting, converged, again, lost:
+	case waiting, converged, again, lost, onward:
 		p.failures = 0
 	}
 }
@@ -80,7 +81,7 @@ func (p *pace) end(m outcome, now time.Time) {
 // is back, and the backoff drops to RetryMin.
 func (p *pace) due() (time.Time, bool) {
 	switch p.last {
-	case lost, again:
+	case lost, again, onward:
 		return p.ended, true
 	case failed, unreachable:
 		wait := p.backoff

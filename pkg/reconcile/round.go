@@ -16,13 +16,13 @@ import (
 // errLost is the error if a backend loses track of its target while it reads everything back.
 var errLost = errors.New("backend lost track of the target during read-back")
 
-// round brings the target to the newest snapshot and returns the outcome.
+// round brings the target to the newest snapshot, or if that takes too many operations, to one on the way to it, and returns the outcome.
 func (l *Loop) round(ctx context.Context) outcome {
-	want := l.latest()
-	if want == nil {
+	newest := l.latest()
+	if newest == nil {
 		return waiting
 	}
-	l.note(func(s *Status) { s.Wanted = want.Revision() })
+	l.note(func(s *Status) { s.Wanted = newest.Revision() })
 	l.releaseKept()
 
 	readBack := l.stale
@@ -40,9 +40,12 @@ func (l *Loop) round(ctx context.Context) outcome {
 		if m, why = l.undo(ctx); m == failed || m == unreachable {
 			return m
 		}
-		m = l.attempt(ctx, want, "")
+		m = l.attempt(ctx, l.backlog.take(l.reached, newest), "")
 		// Drift shows only against a revision that the target was in sync with, so new changes are written first.
 		if m == converged {
+			if why == "" && l.reached.Revision() < newest.Revision() {
+				return onward
+			}
 			readBack = cmp.Or(why, l.checkDrift())
 		}
 	}
@@ -50,10 +53,10 @@ func (l *Loop) round(ctx context.Context) outcome {
 		l.undoKept(ctx)
 	}
 	if readBack != "" {
-		m = l.attempt(ctx, want, readBack)
+		m = l.attempt(ctx, newest, readBack)
 	}
 	if m == again {
-		m = l.attempt(ctx, want, backends.ReadBackKept)
+		m = l.attempt(ctx, newest, backends.ReadBackKept)
 	}
 	return m
 }
@@ -85,6 +88,11 @@ func (l *Loop) attempt(ctx context.Context, want *intent.Snapshot, readBack back
 	if err != nil {
 		l.pace.wasted = time.Since(began)
 		return l.fail(ctx, PhasePlan, err)
+	}
+	if readBack == "" && !p.Full && len(p.Ops) > maxOps {
+		if to := l.backlog.cut(l.reached, want); to != nil {
+			return l.attempt(ctx, to, "")
+		}
 	}
 	took := time.Since(began)
 	if p.Resync {
@@ -200,6 +208,7 @@ func (l *Loop) look(why error) {
 // converge records that the target is in sync with want, except for what others changed.
 func (l *Loop) converge(p *backends.Plan, want *intent.Snapshot) {
 	was := l.reached
+	l.backlog.reach(want)
 	l.reached, l.stale, l.judged = want, "", true
 	if l.disturbance != nil && !l.changed() {
 		l.calm()

@@ -39,8 +39,21 @@ func (h held) Apply(ctx context.Context, p *backends.Plan) error {
 	return h.Backend.Apply(ctx, p)
 }
 
+// most is an observer of the plans from changes: how many there were, and the most operations in one of them.
+type most struct {
+	reconcile.Observers
+
+	plans, ops int
+}
+
+func (m *most) Planned(_ string, p *backends.Plan, _ time.Duration) {
+	if !p.Full {
+		m.plans, m.ops = m.plans+1, max(m.ops, len(p.Ops))
+	}
+}
+
 // TestStormCausesNoReadBack relabels namespaces and pods thousands of times while the target is busy with one write, far more than
-// a snapshot remembers. The next plan must be made from what differs.
+// a snapshot remembers. The next plans must be made from what differs, and between two commits no plan may have more than opsOfRound operations.
 func TestStormCausesNoReadBack(t *testing.T) {
 	server, err := simulator.NewServer(schema.NB2303())
 	require.NoError(t, err)
@@ -58,8 +71,8 @@ func TestStormCausesNoReadBack(t *testing.T) {
 	latest := make(chan *intent.Snapshot, 1)
 	latest <- r.translator.Snapshot()
 	newest := func() *intent.Snapshot { s := <-latest; latest <- s; return s }
-	gate := make(chan struct{})
-	loop := reconcile.New(held{r.backend, gate}, newest, reconcile.Options{Target: target, Observer: observer})
+	gate, plans := make(chan struct{}), &most{}
+	loop := reconcile.New(held{r.backend, gate}, newest, reconcile.Options{Target: target, Observer: reconcile.Observers{observer, plans}})
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- loop.Run(ctx) }()
@@ -84,11 +97,16 @@ func TestStormCausesNoReadBack(t *testing.T) {
 	await.True(t, reaches(last), "the last state is in force")
 
 	t.Logf("%d changes of %d pods and %d policies were in force %v after the last one", stormChanges, len(cluster.Pods), len(cluster.Policies), time.Since(began))
+	t.Logf("%d plans, of which the largest has %d operations", plans.plans, plans.ops)
+	require.LessOrEqual(t, plans.ops, opsOfRound)
 	counts := readBacks(t, observer)
 	require.Equal(t, map[string]float64{string(backends.ReadBackStart): 1}, counts)
 	r.reached = 0
 	require.Empty(t, r.sync(t).Ops, "a read-back finds what the plan from differences missed")
 }
+
+// opsOfRound is how many operations one round of a storm may take.
+const opsOfRound = 2000
 
 // The storm: as many changes, of which so many relabel a namespace.
 const (
