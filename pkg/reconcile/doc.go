@@ -1,7 +1,8 @@
 // Package reconcile keeps one target in sync with the newest snapshot, for the lifetime of the process.
 //
 // A Loop is level-triggered: a wake carries no data, and what is written depends on the newest snapshot and the target
-// alone. As long as nothing fails it plans incrementally, from the revision it applied last. It plans from a read-back at
+// alone. As long as nothing fails it plans incrementally, from the revision it applied last; a plan that is too large is cut at
+// snapshots that were the newest one meanwhile. It plans from a read-back at
 // the start, after any error, if the backend lost track, and at the drift interval. An error is retried forever, with a
 // growing, jittered backoff; nothing is ever dropped. Every target has its own loop and goroutine, so that a slow or
 // broken one delays no other.

@@ -47,7 +47,7 @@ const (
 )
 
 // classOf returns the class of a list.
-func classOf(among int) int { return bits.Len(uint(among - 1)) } //nolint:gosec // a rule has some peers
+func classOf(among int) int { return bits.Len(uint(among - 1)) }
 
 // turnOf derives the turn of a policy from what others cannot choose at will. It is the weight, beyond one rule, that a part has to exceed to
 // be worth it for a long list: while many policies come, and a part goes from one rule to two, their lists are divided one by one. If all
@@ -188,7 +188,7 @@ func (s sharing) remove(u user) {
 
 // weightOf returns what one more policy with a use weighs. It is rounded down, so that n rules with n peers weigh at most one.
 func (s sharing) weightOf(u use) uint64 {
-	w := oneRule / uint64(u.among) //nolint:gosec // a rule has some peers
+	w := oneRule / uint64(u.among)
 	switch {
 	case !s.has(u):
 		return w
