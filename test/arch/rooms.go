@@ -219,8 +219,9 @@ var rooms = []room{
 	{dir: "pkg/serve/web/draft", may: []string{
 		"pkg/intent", "pkg/inputs/manifest", "pkg/object", "pkg/answers/world", "translator", "k8s.io/api/...", "k8s.io/apimachinery/...", policyAPI, logrus,
 	}},
+	{dir: "pkg/serve/web/chart", pure: true, may: []string{"pkg/answers/connections", "pkg/answers/reach", "pkg/intent", "pkg/object"}},
 	{dir: "pkg/serve/web", may: []string{
-		"labelcache", "pkg/serve/web/draft", "pkg/serve/httpbody", "pkg/intent", "pkg/object", "pkg/answers/...",
+		"labelcache", "pkg/serve/web/chart", "pkg/serve/web/draft", "pkg/serve/httpbody", "pkg/intent", "pkg/object", "pkg/answers/...",
 		"translator", "k8s.io/api/...", "k8s.io/apimachinery/...", yaml,
 	}},
 	{dir: "pkg/serve/webhook", may: []string{

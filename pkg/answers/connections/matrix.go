@@ -24,7 +24,10 @@ type matrix struct {
 // passages are what passes from one end to another: one, or one for each family.
 type passages []passage
 
-type passage struct{ family, ports string }
+type passage struct {
+	family, ports string
+	traffic       *reach.Traffic
+}
 
 func newMatrix(s *survey) *matrix {
 	return &matrix{
@@ -80,7 +83,7 @@ func (m *matrix) list() ([]Group, []Connection) {
 	}
 	for _, e := range edges {
 		for _, p := range e.passages {
-			connections = append(connections, Connection{From: id[e.from], To: id[e.to], Ports: p.ports, Family: p.family})
+			connections = append(connections, Connection{From: id[e.from], To: id[e.to], Ports: p.ports, Family: p.family, traffic: p.traffic})
 		}
 	}
 	slices.SortStableFunc(connections, func(a, b Connection) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To)) })
@@ -226,6 +229,7 @@ func (m *matrix) one(kind int) int {
 // number numbers what passes over one family, or over two.
 func (m *matrix) number(kinds [2]int, both bool) int {
 	var ports [2]string
+	var all [2]*reach.Traffic
 	for family, kind := range kinds {
 		if kind == reach.NoTraffic {
 			continue
@@ -235,15 +239,15 @@ func (m *matrix) number(kinds [2]int, both bool) int {
 			traffic = traffic.Intersect(m.filter.Port)
 		}
 		if !traffic.Empty() {
-			ports[family] = Ports(traffic)
+			ports[family], all[family] = Ports(traffic), &traffic
 		}
 	}
 	var list passages
 	switch {
 	case !both || ports[0] == ports[1]:
-		list = passages{{"", ports[0]}}
+		list = passages{{"", ports[0], all[0]}}
 	default:
-		list = passages{{"IPv4", ports[0]}, {"IPv6", ports[1]}}
+		list = passages{{"IPv4", ports[0], all[0]}, {"IPv6", ports[1], all[1]}}
 	}
 	list = slices.DeleteFunc(list, func(p passage) bool { return p.ports == "" })
 	key := ""

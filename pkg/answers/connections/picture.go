@@ -24,7 +24,7 @@ func (r *Report) picture() *picture.Picture {
 		for k := range g.Ends {
 			e := &g.Ends[k]
 			group.Members = append(group.Members, picture.Member{
-				Box: e.Namespace, Label: strings.TrimPrefix(e.Name, e.Namespace+"/"), Title: e.Name, Several: e.count > 1,
+				Box: e.Namespace, Label: strings.TrimPrefix(e.Name, e.Namespace+"/"), Title: e.Name, Several: len(e.Keys) > 1,
 			})
 		}
 		if len(g.Ends) == 0 {

@@ -9,6 +9,7 @@ import (
 	"github.com/netloom/netloom/pkg/answers/reach"
 	"github.com/netloom/netloom/pkg/answers/world"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 )
 
 // Report is what is allowed. Everything that it does not list is denied, or left out by the filter.
@@ -44,8 +45,8 @@ type End struct {
 	Namespace string `json:"namespace"`
 	// Pods is the number of its pods; 0 if it is not known how many a cluster would create.
 	Pods int `json:"pods,omitempty"`
-
-	count int // of its pods, with those that stand for others
+	// Keys are its pods, with those that stand for others, in order; at least one.
+	Keys []object.Key `json:"-"`
 }
 
 // Connection is what passes from each end of one group to each of another, or to each other one of the same group. A pod is not its own
@@ -56,6 +57,16 @@ type Connection struct {
 	Ports string `json:"ports"` // in the format of Ports
 	// Family is IPv4 or IPv6 if ends with both allow different ports over the two; "" otherwise.
 	Family string `json:"family,omitempty"`
+
+	traffic *reach.Traffic
+}
+
+// Traffic is what Ports formats.
+func (c *Connection) Traffic() reach.Traffic {
+	if c.traffic == nil {
+		return reach.Traffic{}
+	}
+	return *c.traffic
 }
 
 // Filter says which connections to list. The zero value is all.

@@ -169,7 +169,10 @@ func (s *survey) add(of workloadPods) {
 	namespace := s.namespaceOf(of.pods[0].Key)
 	if whole {
 		k := s.kind(keys[0])
-		end := End{Name: of.name, Namespace: namespace, Pods: len(of.pods), count: len(of.pods)}
+		end := End{Name: of.name, Namespace: namespace, Pods: len(of.pods)}
+		for _, e := range of.pods {
+			end.Keys = append(end.Keys, e.Key)
+		}
 		if of.standIn {
 			end.Pods = 0
 		}
@@ -183,7 +186,7 @@ func (s *survey) add(of workloadPods) {
 
 // addPod adds a pod as an end. If its addresses of a family differ in what they allow, each is an end.
 func (s *survey) addPod(e *labelcache.Endpoint, namespace string) {
-	end := End{Name: s.world.NameOf(e.Key), Namespace: namespace, Pods: 1, count: 1}
+	end := End{Name: s.world.NameOf(e.Key), Namespace: namespace, Pods: 1, Keys: []object.Key{e.Key}}
 	if key, single := s.keyOf(e); single {
 		k := s.kind(key)
 		k.ends, k.pods = append(k.ends, end), k.pods+1

@@ -30,6 +30,9 @@ func (n *newest) board(s State) *board {
 	b.inventory = sync.OnceValue(func() *world.World { return world.New(s.State) })
 	b.ground = sync.OnceValue(func() *ground { return newGround(s.State) })
 	b.policyList = sync.OnceValue(b.listPolicies)
+	b.pods = sync.OnceValue(b.listPods)
+	b.namespaceSet = sync.OnceValue(b.listNamespaces)
+	b.reports.most = maxReports
 	if n.of == nil || n.of.state.Number < s.Number {
 		n.of = b
 	}
@@ -43,16 +46,44 @@ type board struct {
 	ground     func() *ground
 	policyList func() []PolicyLine
 	matrices   memory
+
+	pods         func() map[object.Key]*labelcache.Endpoint // of all clusters
+	namespaceSet func() map[string]bool                     // with a pod; see spaceOf
+	reports      memory                                     // what connections are allowed, by filter
+	maps         memory
+}
+
+// listPods lists the pods of all clusters.
+func (b *board) listPods() map[object.Key]*labelcache.Endpoint {
+	out := map[object.Key]*labelcache.Endpoint{}
+	for _, e := range b.inventory().Endpoints() {
+		out[e.Key] = e
+	}
+	return out
+}
+
+// listNamespaces lists the namespaces that have a pod.
+func (b *board) listNamespaces() map[string]bool {
+	out := map[string]bool{}
+	for _, e := range b.inventory().Endpoints() {
+		out[b.spaceOf(e.Key)] = true
+	}
+	return out
 }
 
 // memory caches a few responses by request. The zero value is empty.
 type memory struct {
+	most int // responses that it keeps; 0 is maxKept
+
 	mu   sync.Mutex
 	kept map[string]any
 }
 
-// maxKept is how many responses a memory keeps.
-const maxKept = 16
+// maxKept is how many responses a memory keeps, and maxReports how many lists of all connections: these are large.
+const (
+	maxKept    = 16
+	maxReports = 2
+)
 
 // answer returns the cached result of work, or calls it. Only one call runs at a time: equal requests get the same result.
 func (m *memory) answer(asked string, work func() (any, error)) (any, error) {
@@ -65,7 +96,7 @@ func (m *memory) answer(asked string, work func() (any, error)) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if m.kept == nil || len(m.kept) >= maxKept {
+	if m.kept == nil || len(m.kept) >= cmp.Or(m.most, maxKept) {
 		m.kept = map[string]any{}
 	}
 	m.kept[asked] = answer

@@ -46,6 +46,7 @@ func New(opts Options) *Handler {
 	}
 	for path, answer := range map[string]func(*http.Request, *board) (any, error){
 		"overview":                             h.overview,
+		"connections":                          h.connections,
 		"matrix":                               h.matrix,
 		"policies":                             h.policies,
 		"policies/{namespace}/{name}":          h.policy,
