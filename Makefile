@@ -242,6 +242,10 @@ generate: ## Regenerate files
 	$(GO) generate ./...
 	$(GO) test -C test/e2ekube -count=1 -run TestSchemaKnowsEverySetting ./deployment -update
 
+.PHONY: page-library
+page-library: ## Copy the web page's library from npm, as pkg/serve/web/npm pins it (npm, the network)
+	pkg/serve/web/npm/copy
+
 .PHONY: verify
 verify: ## Fail if the go.mod of any module here or a generated file is out of date
 	@for module in $$(git ls-files 'go.mod' '*/go.mod' | xargs -n 1 dirname); do \

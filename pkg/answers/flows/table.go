@@ -2,6 +2,7 @@ package flows
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -11,6 +12,8 @@ const (
 	maxRows  = 4096 // flows that a table distinguishes
 	maxShare = 256  // of those, the ones of one pod, and those between addresses that no pod has
 	slots    = 12   // a window is counted in that many parts, which expire one by one
+	// kept is how many parts are kept, as long as there is room: those before the window are history.
+	kept = 6 * slots
 	// maxAhead is how far the clock of a node may be ahead; a later stamp counts as now.
 	maxAhead = time.Minute
 )
@@ -26,11 +29,12 @@ type Table struct {
 	other  map[Verdict]*row
 	newest time.Time
 	slot   int64 // of newest
+	tidied int64 // the slot in which rows of no window were last dropped to make room
 }
 
 // row counts a flow by slots of time.
 type row struct {
-	counts      [slots]uint64 // by slot modulo slots; that of last is the newest
+	counts      [kept]uint32 // by slot modulo kept; that of last is the newest
 	slot        int64
 	first, last time.Time
 }
@@ -58,15 +62,16 @@ func (t *Table) Add(k Key, at, now time.Time) bool {
 		t.newest = at
 		if slot != t.slot {
 			t.slot = slot
-			t.expire()
+			t.expire(kept)
 		}
 	}
-	if slot <= t.slot-slots {
+	if slot <= t.slot-kept {
 		return false
 	}
 	r, isNew := t.row(k)
+	again := slot > t.slot-slots && r.slot <= t.slot-slots // after it was not seen within the window
 	r.add(slot, at)
-	return isNew
+	return isNew || again && t.rows[k] == r
 }
 
 // row returns the row of a flow, or the one of all others with its verdict.
@@ -74,7 +79,11 @@ func (t *Table) row(k Key) (r *row, isNew bool) {
 	if r = t.rows[k]; r != nil {
 		return r, false
 	}
-	if len(t.rows) < maxRows && t.shares[k.owner] < maxShare {
+	if !t.hasRoom(k) && t.tidied != t.slot { // history makes room, looked for once in each slot
+		t.tidied = t.slot
+		t.expire(slots)
+	}
+	if t.hasRoom(k) {
 		r = &row{}
 		t.rows[k] = r
 		t.shares[k.owner]++
@@ -87,10 +96,13 @@ func (t *Table) row(k Key) (r *row, isNew bool) {
 	return r, false
 }
 
-// expire drops the rows that were not seen within the window.
-func (t *Table) expire() {
+// hasRoom reports whether there may be a row more for a flow.
+func (t *Table) hasRoom(k Key) bool { return len(t.rows) < maxRows && t.shares[k.owner] < maxShare }
+
+// expire drops the rows that were not seen within the last slots.
+func (t *Table) expire(last int64) {
 	for k, r := range t.rows {
-		if r.slot > t.slot-slots {
+		if r.slot > t.slot-last {
 			continue
 		}
 		delete(t.rows, k)
@@ -108,23 +120,31 @@ func (r *row) add(slot int64, at time.Time) {
 		r.last = at
 	}
 	if slot > r.slot {
-		for s := max(r.slot+1, slot-slots+1); s <= slot; s++ {
-			r.counts[s%slots] = 0
+		for s := max(r.slot+1, slot-kept+1); s <= slot; s++ {
+			r.counts[s%kept] = 0
 		}
 		r.slot = slot
 	}
-	if slot > r.slot-slots {
-		r.counts[slot%slots]++
+	if slot > r.slot-kept && r.counts[slot%kept] < math.MaxUint32 {
+		r.counts[slot%kept]++
 	}
 }
 
-// count is how often the flow was seen in the slots up to now.
+// count is how often the flow was seen in the window up to now.
 func (r *row) count(now int64) uint64 {
 	var n uint64
-	for s := now - slots + 1; s <= r.slot; s++ {
-		n += r.counts[s%slots]
+	for s := now - slots + 1; s <= now; s++ {
+		n += uint64(r.at(s))
 	}
 	return n
+}
+
+// at is how often the flow was seen in a slot; 0 for one that is not kept.
+func (r *row) at(slot int64) uint32 {
+	if slot > r.slot || slot <= r.slot-kept {
+		return 0
+	}
+	return r.counts[slot%kept]
 }
 
 // Flow is a flow with how often it was seen within the window.

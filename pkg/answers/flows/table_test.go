@@ -116,6 +116,39 @@ func TestCountsExpireWithTheWindow(t *testing.T) {
 	require.Equal(t, noon.Add(2*time.Hour), table.Report(time.Time{}).Until, "no stamp expires all others")
 }
 
+// TestHistoryGoesBackSixWindows counts entries that are before the window, and drops them where there is no room.
+func TestHistoryGoesBackSixWindows(t *testing.T) {
+	g, table := guide(t), flows.NewTable(time.Hour)
+	web := key(t, g, entry("shop/db ingress", "10.0.0.1", "10.0.0.2", 5432))
+	require.True(t, table.Add(web, noon, noon))
+	require.True(t, table.Add(web, noon.Add(3*time.Hour), noon.Add(3*time.Hour)), "new after an hour without it")
+	late := noon.Add(5*time.Hour + 50*time.Minute)
+	require.Empty(t, table.Report(late).Flows, "not within the window")
+	past := table.History(late)
+	require.Equal(t, []any{72, 5 * time.Minute, noon.Add(5*time.Hour + 55*time.Minute)}, []any{past.Parts, past.Step, past.Until})
+	require.Len(t, past.Flows, 1)
+	require.Len(t, past.Flows[0].Counts, past.Parts)
+	counted := map[time.Time]uint32{}
+	for part, n := range past.Flows[0].Counts {
+		if n > 0 {
+			counted[past.Begin(part)] = n
+		}
+	}
+	require.Equal(t, map[time.Time]uint32{noon: 1, noon.Add(3 * time.Hour): 1}, counted)
+	require.Len(t, table.History(noon.Add(6*time.Hour)).Flows[0].Counts, 72)
+	require.Empty(t, table.History(noon.Add(10*time.Hour)).Flows)
+
+	for i := range 300 { // more flows of one pod than it has room for
+		table.Add(key(t, g, entry("x", "10.0.0.1", "203.0.113.9", uint16(i+1))), late, late)
+	}
+	past = table.History(late)
+	require.Len(t, past.Flows, 256)
+	for _, f := range past.Flows {
+		require.NotEqual(t, "tcp/5432", f.Port, "what is history made room")
+	}
+	require.Len(t, table.Report(late).Flows, 256)
+}
+
 // TestHostileFlowsCannotGrowATable sends many flows of random addresses and ports beside one that matters.
 func TestHostileFlowsCannotGrowATable(t *testing.T) {
 	g, table := guide(t), flows.NewTable(time.Hour)

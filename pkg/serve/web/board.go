@@ -31,6 +31,7 @@ func (n *newest) board(s State) *board {
 	b.ground = sync.OnceValue(func() *ground { return newGround(s.State) })
 	b.policyList = sync.OnceValue(b.listPolicies)
 	b.pods = sync.OnceValue(b.listPods)
+	b.podNames = sync.OnceValue(b.namePods)
 	b.namespaceSet = sync.OnceValue(b.listNamespaces)
 	b.reports.most = maxReports
 	if n.of == nil || n.of.state.Number < s.Number {
@@ -48,6 +49,7 @@ type board struct {
 	matrices   memory
 
 	pods         func() map[object.Key]*labelcache.Endpoint // of all clusters
+	podNames     func() map[string]object.Key               // by the names that flows have
 	namespaceSet func() map[string]bool                     // with a pod; see spaceOf
 	reports      memory                                     // what connections are allowed, by filter
 	maps         memory
@@ -58,6 +60,15 @@ func (b *board) listPods() map[object.Key]*labelcache.Endpoint {
 	out := map[object.Key]*labelcache.Endpoint{}
 	for _, e := range b.inventory().Endpoints() {
 		out[e.Key] = e
+	}
+	return out
+}
+
+// namePods names the pods of all clusters.
+func (b *board) namePods() map[string]object.Key {
+	out := map[string]object.Key{}
+	for _, e := range b.inventory().Endpoints() {
+		out[b.inventory().NameOf(e.Key)] = e.Key
 	}
 	return out
 }

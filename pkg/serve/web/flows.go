@@ -25,6 +25,8 @@ type FlowLog struct {
 	Logs   []LogFile
 	Window time.Duration // how far back flows are counted
 	flows.Report
+
+	History flows.History
 }
 
 // LogFile is an ACL log that is followed.

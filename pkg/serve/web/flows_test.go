@@ -23,9 +23,20 @@ func logged(from, to, port string, v flows.Verdict, n uint64) flows.Flow {
 	}, Count: n, First: moment, Last: moment.Add(time.Minute)}
 }
 
+// past is a flow that was seen some times in the last hour, and some times in the hour before.
+func past(f flows.Flow, before uint32) flows.Past {
+	return flows.Past{Key: f.Key, Counts: []uint32{before, uint32(f.Count)}, Last: f.Last} //nolint:gosec // a few
+}
+
 func observed(t *testing.T) *source {
 	t.Helper()
 	s := shop(t)
+	defer func() {
+		s.flows.History = flows.History{Step: time.Hour, Until: moment.Add(time.Hour), Parts: 2}
+		for i, f := range s.flows.Flows {
+			s.flows.History.Flows = append(s.flows.History.Flows, past(f, uint32(7*i))) //nolint:gosec // a few
+		}
+	}()
 	s.flows = web.FlowLog{
 		Logs: []web.LogFile{{Path: "/var/log/ovn/ovn-controller.log"}, {Path: "/gone", Error: "there is no such file yet"}}, Window: time.Hour,
 		Report: flows.Report{Until: moment, Other: map[flows.Verdict]uint64{flows.Denied: 3}, Flows: []flows.Flow{

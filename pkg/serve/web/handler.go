@@ -70,6 +70,7 @@ func New(opts Options) *Handler {
 		send(w, r, http.StatusOK, map[string]any{"views": h.opts.Source.Views()})
 	})
 	serve("/api/v1/flows", h.flows)
+	serve("/api/v1/connections/seen", h.seen)
 	serve(pathWhatIf, h.whatIf)
 	serve("/api/v1/events", h.events)
 	slices.Sort(paths)

@@ -2,9 +2,13 @@ package web_test
 
 import (
 	"compress/gzip"
+	"crypto/sha256"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
+	"os"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -134,4 +138,21 @@ func TestSkipsAreBounded(t *testing.T) {
 	require.Len(t, got.Targets[0].Skips, 50)
 	require.Equal(t, 30, got.Targets[0].MoreSkips)
 	require.Len(t, source.targets[0].Skips, 80)
+}
+
+// TestTheLibraryIsThePinnedOne compares what the page has from npm with what `make page-library` took from there.
+func TestTheLibraryIsThePinnedOne(t *testing.T) {
+	text, err := os.ReadFile("npm/checksums")
+	require.NoError(t, err)
+	sum, file, _ := strings.Cut(strings.TrimSpace(string(text)), "  ")
+	require.Equal(t, "dagre.js", file)
+	body := serve(shop(t)).get(t, "/dagre.js").Body.Bytes()
+	require.Equal(t, sum, fmt.Sprintf("%x", sha256.Sum256(body)))
+	require.Contains(t, string(body[:200]), "@license")
+	for _, name := range []string{"package.json", "package-lock.json"} {
+		pin, err := os.ReadFile("npm/" + name)
+		require.NoError(t, err)
+		require.Contains(t, string(pin), `"@dagrejs/dagre": "3.1.3"`, "an exact version")
+	}
+	require.Regexp(t, `"3\.1\.3"`, string(body), "the version that the library says it is")
 }

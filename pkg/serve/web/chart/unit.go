@@ -63,7 +63,9 @@ func (b *builder) collect() {
 			u.shares[g.ID] = share{ends: 1, outside: g.Outside}
 		}
 	}
-	slices.SortFunc(b.units, func(x, y *unit) int { return cmp.Or(cmp.Compare(x.parent, y.parent), cmp.Compare(x.names[0], y.names[0])) })
+	slices.SortFunc(b.units, func(x, y *unit) int {
+		return cmp.Or(cmp.Compare(x.parent, y.parent), cmp.Compare(x.names[0], y.names[0]))
+	})
 }
 
 func (b *builder) unit(parent, name string) *unit {

@@ -112,7 +112,8 @@ func (f *follower) guide(now time.Time) {
 
 // report is what the logs say by now.
 func (f *follower) report() web.FlowLog {
-	out := web.FlowLog{Window: flowWindow, Report: f.recorder.Report(time.Now())}
+	now := time.Now()
+	out := web.FlowLog{Window: flowWindow, Report: f.recorder.Report(now), History: f.recorder.History(now)}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for i, path := range f.logs.Paths {

@@ -5,6 +5,7 @@ import { count, fault, h } from './dom.js';
 import { follow, paced } from './live.js';
 import { events } from './events.js';
 import { flows } from './flows.js';
+import { map } from './map.js';
 import { matrix } from './matrix.js';
 import { overview } from './overview.js';
 import { clusterpolicy, policies, policy } from './policy.js';
@@ -18,7 +19,7 @@ import { why } from './why.js';
 
 // A view takes the element to fill, the parts of the path behind its name and the parameters. It returns its title and
 // refresh, which asks the server again. One that changes without an event says after how many milliseconds it is asked again.
-const views = { overview, matrix, policies, policy, clusterpolicy, why, suggest, flows, pod, service, search, 'what-if': whatif, targets, events };
+const views = { map, overview, matrix, policies, policy, clusterpolicy, why, suggest, flows, pod, service, search, 'what-if': whatif, targets, events };
 const within = { policy: 'policies', clusterpolicy: 'policies', suggest: 'flows' }; // views without a link of their own
 
 const main = document.getElementById('main');
@@ -28,7 +29,7 @@ let shown = null;
 function place() {
   const [path, query] = location.hash.replace(/^#\/?/, '').split('?');
   const [name, ...rest] = path.split('/').map(decodeURIComponent);
-  return { name: views[name] ? name : 'overview', rest, parameters: new URLSearchParams(query ?? '') };
+  return { name: views[name] ? name : 'map', rest, parameters: new URLSearchParams(query ?? '') };
 }
 
 async function show() {

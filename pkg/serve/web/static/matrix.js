@@ -195,7 +195,7 @@ function cell(state, row, column, asked) {
     'data-key': row.id + ' → ' + column.id,
     'data-verdict': state.verdict,
     'data-open': zoomed ? asks && question(row, column, asked) : href('matrix', { ...asked, rowsAt: '', columnsAt: '', from: asked.from || row.id, to: asked.to || column.id }),
-    'aria-label': `from ${row.title} to ${column.title}: ${words(state)}${said ? ', ' + said : ''}` + (asks ? '. Enter asks why' : zoomed ? '' : '. Enter shows the classes'),
+    'aria-label': `from ${row.title} to ${column.title}: ${words(state)}${said ? ' ' + said : ''}` + (asks ? '. Enter asks why' : zoomed ? '' : '. Enter shows the classes'),
   }, `${state.open ? '○' : symbol(state.verdict)} ${words(state)}`, said && h('small', {}, said));
 }
 
