@@ -8,9 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestTheOverviewComesFirst(t *testing.T) {
+func TestTheOverviewShowsWhatIsNotProtected(t *testing.T) {
 	p := openTab(t, startDemo(t))
-	p.do(chromedp.Evaluate(`location.hash = ''`, nil))
+	p.do(chromedp.Evaluate(`location.hash = '#/overview'`, nil))
 	p.await(`document.querySelector('#title').textContent === 'Overview' && document.querySelectorAll('main table').length === 3`)
 	p.await(`document.querySelector('main').textContent.includes('in sync')`)
 	p.shot("overview")
@@ -48,7 +48,7 @@ func TestAgreeingFamiliesShareABlock(t *testing.T) {
 
 func TestAPhoneShowsEveryView(t *testing.T) {
 	p := openTab(t, startDemo(t), chromedp.EmulateViewport(390, 844))
-	for _, view := range []string{"overview", "matrix", "matrix?from=shop&to=shop", "why?from=shop/web-0&to=shop/db-0&port=5432", "policy/shop/db", "targets", "policies", "events", "flows", "what-if?policy=NetworkPolicy/shop/db", "suggest?from=shop/web-0&to=shop/db-0&port=5432", "pod/shop/web-0", "service/shop/web", "search?q=web"} {
+	for _, view := range []string{"map", "map?open=shop", "overview", "matrix", "matrix?from=shop&to=shop", "why?from=shop/web-0&to=shop/db-0&port=5432", "policy/shop/db", "targets", "policies", "events", "flows", "what-if?policy=NetworkPolicy/shop/db", "suggest?from=shop/web-0&to=shop/db-0&port=5432", "pod/shop/web-0", "service/shop/web", "search?q=web"} {
 		p.do(chromedp.Evaluate(`location.hash = '#/`+view+`'`, nil))
 		p.await(`document.querySelector('[data-ready]') !== null && document.querySelector('main').textContent.length > 40`)
 		require.LessOrEqual(t, eval[int](p, `document.documentElement.scrollWidth`), 390, "%s is not wider than the screen", view)

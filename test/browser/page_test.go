@@ -171,7 +171,7 @@ func TestLightAndDarkCanBeRead(t *testing.T) {
 	for _, scheme := range []string{"light", "dark"} {
 		p := openTab(t, d, emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}))
 		grounds[scheme] = eval[string](p, `getComputedStyle(document.body).backgroundColor`)
-		for _, view := range []string{"overview", "matrix", "matrix?from=shop&to=shop", "why?from=shop/web-0&to=shop/db-0&port=5432", "policy/shop/db", "targets", "policies", "flows", "what-if?policy=NetworkPolicy/shop/db", "suggest?from=shop/web-0&to=shop/db-0&port=5432", "pod/shop/web-0", "service/shop/web", "search?q=web"} {
+		for _, view := range []string{"map", "map?open=shop", "overview", "matrix", "matrix?from=shop&to=shop", "why?from=shop/web-0&to=shop/db-0&port=5432", "policy/shop/db", "targets", "policies", "flows", "what-if?policy=NetworkPolicy/shop/db", "suggest?from=shop/web-0&to=shop/db-0&port=5432", "pod/shop/web-0", "service/shop/web", "search?q=web"} {
 			p.do(chromedp.Evaluate(`location.hash = '#/`+view+`'`, nil))
 			p.await(`document.querySelector('[data-ready]') !== null && document.querySelector('main').textContent.length > 40`)
 			require.Empty(t, eval[[]string](p, tooFaint), "%s, %s", view, scheme)
@@ -214,7 +214,7 @@ type axValue struct {
 
 func TestScreenReadersGetNamesAndRoles(t *testing.T) {
 	p := openTab(t, startDemo(t))
-	for _, view := range []string{"overview", "matrix", "matrix?from=shop&to=shop", "why?from=shop/web-0&to=shop/db-0&port=5432", "policy/shop/db", "targets", "policies", "events", "flows", "what-if?policy=NetworkPolicy/shop/db", "suggest?from=shop/web-0&to=shop/db-0&port=5432", "pod/shop/web-0", "service/shop/web", "search?q=web"} {
+	for _, view := range []string{"map", "map?open=shop", "overview", "matrix", "matrix?from=shop&to=shop", "why?from=shop/web-0&to=shop/db-0&port=5432", "policy/shop/db", "targets", "policies", "events", "flows", "what-if?policy=NetworkPolicy/shop/db", "suggest?from=shop/web-0&to=shop/db-0&port=5432", "pod/shop/web-0", "service/shop/web", "search?q=web"} {
 		p.do(chromedp.Evaluate(`location.hash = '#/`+view+`'`, nil))
 		p.await(`document.querySelector('[data-ready]') !== null && document.querySelector('main').textContent.length > 40`)
 		var tree axTree

@@ -59,7 +59,7 @@ function columnsOf(boxes, pairs) {
     for (const i of [from, to]) graph.setNode(String(i), { width: size.width, height: boxes[i].height }); // a wide one takes no rank more
     graph.setEdge(String(from), String(to));
   }
-  layout(graph);
+  if (graph.nodeCount() > 0) layout(graph);
   const columns = new Map();
   for (const name of graph.nodes()) {
     const { x, y } = graph.node(name);
