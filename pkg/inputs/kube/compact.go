@@ -35,6 +35,8 @@ type compactPod struct {
 type podFew struct {
 	annotations []string // keys and values in turn, sorted by key
 	deleted     *metav1.Time
+	gate        corev1.PodConditionType // that is kept; "" for none
+	passed      corev1.ConditionStatus  // of the gate; "" without a condition
 }
 
 // podLabels are labels that pods share.
@@ -65,8 +67,12 @@ func (c compactor) compact(o source.Object) any {
 		namespace: unique.Make(p.Namespace), node: unique.Make(p.Spec.NodeName), phase: unique.Make(p.Status.Phase),
 		containers: c.share(p.Spec.InitContainers, p.Spec.Containers), hostNetwork: p.Spec.HostNetwork,
 	}
-	if len(p.Annotations) > 0 || p.DeletionTimestamp != nil {
-		out.few = &podFew{pairs(p.Annotations), p.DeletionTimestamp}
+	if len(p.Annotations)+len(p.Spec.ReadinessGates) > 0 || p.DeletionTimestamp != nil {
+		out.few = &podFew{annotations: pairs(p.Annotations), deleted: p.DeletionTimestamp}
+		for _, g := range p.Spec.ReadinessGates { // trimmed to one
+			out.few.gate = g.ConditionType
+			out.few.passed, _ = source.Gate(p, g.ConditionType)
+		}
 	}
 	switch ips := p.Status.PodIPs; {
 	case len(ips) == 0:
@@ -162,6 +168,9 @@ func (p *compactPod) expand() source.Object {
 	}
 	if p.few != nil {
 		out.DeletionTimestamp, out.Annotations = p.few.deleted, p.few.annotated()
+		if p.few.gate != "" {
+			source.SetGate(out, p.few.gate, p.few.passed)
+		}
 	}
 	if p.ips == nil && !p.noIPs {
 		out.Status.PodIPs = []corev1.PodIP{{IP: p.ip}}
@@ -186,7 +195,7 @@ func (f *podFew) equal(g *podFew) bool {
 	if f == nil || g == nil {
 		return f == g
 	}
-	return slices.Equal(f.annotations, g.annotations) && f.deleted.Equal(g.deleted)
+	return slices.Equal(f.annotations, g.annotations) && f.deleted.Equal(g.deleted) && f.gate == g.gate && f.passed == g.passed
 }
 
 // Object implements source.Held.

@@ -64,6 +64,9 @@ func randomPod(rnd *rand.Rand) *corev1.Pod {
 	for range rnd.IntN(3) {
 		p.Status.PodIPs = append(p.Status.PodIPs, corev1.PodIP{IP: texts("10.0.0.1")})
 	}
+	if rnd.IntN(3) == 0 {
+		source.SetGate(p, "example.com/gate", corev1.ConditionStatus(texts("True")))
+	}
 	return p
 }
 
@@ -75,7 +78,7 @@ func TestCompactPodsAreComplete(t *testing.T) {
 		equal, different := 0, 0
 		for range 20_000 {
 			p := randomPod(rnd)
-			row(object.KindPod).Trim(p)
+			trimmed(p)
 			want := p.DeepCopy()
 			kept := c.compact(p)
 			require.IsType(t, &compactPod{}, kept)
@@ -102,8 +105,8 @@ func TestCompactPodsAreComplete(t *testing.T) {
 // mix replaces one part of a pod by that of another, which may be equal.
 func mix(rnd *rand.Rand, p *corev1.Pod) {
 	q := randomPod(rnd)
-	row(object.KindPod).Trim(q)
-	switch rnd.IntN(12) {
+	trimmed(q)
+	switch rnd.IntN(13) {
 	case 0:
 		p.ResourceVersion = q.ResourceVersion
 	case 1:
@@ -128,7 +131,14 @@ func mix(rnd *rand.Rand, p *corev1.Pod) {
 		p.Status.PodIP = q.Status.PodIP
 	case 11:
 		p.Status.PodIPs = q.Status.PodIPs
+	case 12:
+		p.Spec.ReadinessGates, p.Status.Conditions = q.Spec.ReadinessGates, q.Status.Conditions
 	}
+}
+
+// trimmed trims a pod, except for the readiness gate of randomPod.
+func trimmed(p *corev1.Pod) {
+	trim(row(object.KindPod), p, "example.com/gate")
 }
 
 // TestPodsOfAWorkloadShare checks what is kept once for pods that have it in common, and that a CNF is kept as it is.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/sirupsen/logrus"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -33,6 +34,7 @@ type Source struct {
 	adapter    *adapter // of the kind that is read as Endpoints
 	compactor  compactor
 	departures *departures
+	gate       corev1.PodConditionType // see source.Options
 
 	mu       sync.Mutex
 	problems object.Problems  // of objects that do not fit their type, and of kinds
@@ -63,6 +65,7 @@ func New(client kubernetes.Interface, opts Options, log logrus.FieldLogger) *Sou
 		adapter:    newAdapter(),
 		compactor:  newCompactor(),
 		departures: newDepartures(),
+		gate:       opts.Gate,
 		failures:   map[string]error{},
 		refused:    map[string]bool{},
 		absent:     map[string]bool{},

@@ -1,6 +1,7 @@
 package kube
 
 import (
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -32,10 +33,24 @@ func (k *Source) transform(r *kindInformer) func(any) (any, error) {
 			o = typed
 		}
 		if t, ok := o.(source.Object); ok {
-			r.Trim(t)
+			trim(&r.Resource, t, k.gate)
 			return k.compactor.compact(t), nil
 		}
 		return o, nil
+	}
+}
+
+// trim drops what netloom does not use of an object. Of a pod it keeps the readiness gate of that name, "" for none.
+func trim(r *source.Resource, o source.Object, gate corev1.PodConditionType) {
+	pod, _ := o.(*corev1.Pod)
+	if pod == nil {
+		r.Trim(o)
+		return
+	}
+	status, gated := source.Gate(pod, gate)
+	r.Trim(o)
+	if gated {
+		source.SetGate(pod, gate, status)
 	}
 }
 

@@ -3,6 +3,8 @@ package source
 import (
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/netloom/netloom/pkg/object"
 )
 
@@ -12,6 +14,8 @@ type Options struct {
 	Questions  bool         // adds those of QuestionResources from an API
 	NoServices bool         // leaves out services and their endpoints
 	Endpoints  EndpointsAPI // zero is EndpointsAuto
+	// Gate is the readiness gate whose condition is kept of the pods that have it; "" keeps none. Directories have no conditions.
+	Gate corev1.PodConditionType
 }
 
 // EndpointsAPI is the kind of object that the endpoints of services are read from. They are delivered as EndpointSlices in
