@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/netloom/netloom/backends/builtin"
 	"github.com/netloom/netloom/pkg/config"
@@ -76,7 +77,7 @@ func newLog(cmd *cobra.Command, cfg *config.Config) *logrus.Logger {
 func optionsOf(cfg *configuration) daemon.Options {
 	return daemon.Options{
 		Manifests: cfg.Manifests, Kubeconfig: cfg.Kubeconfig, KubeContext: cfg.KubeContext,
-		Read: source.Options{NoServices: !cfg.Services, Endpoints: source.EndpointsAPI(cfg.EndpointsAPI)}, MaxManifest: cfg.MaxManifestSize,
+		Read: source.Options{NoServices: !cfg.Services, Endpoints: source.EndpointsAPI(cfg.EndpointsAPI), Gate: corev1.PodConditionType(cfg.Feedback.Readiness.Gate)}, MaxManifest: cfg.MaxManifestSize,
 		Cluster: cfg.Cluster, Others: othersOf(cfg.Config), Families: cfg.Families, Node: cfg.ZoneNode,
 		Target:          cfg.target,
 		ConfirmInterval: cfg.ConfirmInterval,
@@ -88,7 +89,9 @@ func optionsOf(cfg *configuration) daemon.Options {
 		},
 		Force: cfg.Force, Serving: servingOptions(&cfg.Serving), Listen: cfg.Listen, DebugListen: cfg.DebugListen, Pprof: cfg.Pprof, UIListen: cfg.UIListen, ACLLogs: cfg.ACLLogs,
 		SDWAN: sdwanOptions(&cfg.SDWAN), Webhook: webhookOptions(&cfg.Webhook),
-		Feedback: daemon.Feedback{PolicyStatus: cfg.Feedback.PolicyStatus, Events: cfg.Feedback.Events},
+		Feedback: daemon.Feedback{PolicyStatus: cfg.Feedback.PolicyStatus, Events: cfg.Feedback.Events, Readiness: daemon.Readiness{
+			Enabled: cfg.Feedback.Readiness.Enabled, Written: cfg.Feedback.Readiness.Proof == config.ReadinessWritten, Grace: cfg.Feedback.Readiness.Grace,
+		}},
 		Leader: election.Options{
 			Enabled: cfg.Leader.Elect, Namespace: cfg.Leader.Namespace, Name: cfg.Leader.Name,
 			LeaseDuration: cfg.Leader.LeaseDuration, RenewDeadline: cfg.Leader.RenewDeadline, RetryPeriod: cfg.Leader.RetryPeriod,

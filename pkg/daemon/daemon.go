@@ -17,6 +17,7 @@ import (
 	"github.com/netloom/netloom/pkg/election"
 	"github.com/netloom/netloom/pkg/feedback/metrics"
 	"github.com/netloom/netloom/pkg/feedback/policy"
+	"github.com/netloom/netloom/pkg/feedback/readiness"
 	"github.com/netloom/netloom/pkg/feedback/sdwan"
 	"github.com/netloom/netloom/pkg/feedback/target"
 	"github.com/netloom/netloom/pkg/inputs/clusters"
@@ -44,19 +45,20 @@ type Daemon struct {
 	targets  []*running
 	observe  reconcile.Observers
 	memory   *memoryReturner
-	coverage *target.Coverage   // of one of them
-	page     *page              // nil if no web page is served
-	resolver *resolver.Resolver // of the DNS names in objects
-	sdwan    *sdwan.Controller  // nil if it is switched off
-	clients  *clients           // nil if nothing is read from a Kubernetes API
-	webhook  *admission         // nil if no admission reviews are answered
-	policies *policy.Controller // nil if policies are not reported on
-	prover   source.Prover      // confirms what the source holds; nil if it cannot
-	started  time.Time          // when the daemon was made
-	beyond   *beyond            // nil if what the source does not deliver is not looked for
-	unlisted func(string) bool  // reports whether a kind has not been listed since the start; nil if all are
-	door     *serve.Door        // accepts requests
-	election *election.Election // nil if this is the only instance that writes
+	coverage *target.Coverage      // of one of them
+	page     *page                 // nil if no web page is served
+	resolver *resolver.Resolver    // of the DNS names in objects
+	sdwan    *sdwan.Controller     // nil if it is switched off
+	clients  *clients              // nil if nothing is read from a Kubernetes API
+	webhook  *admission            // nil if no admission reviews are answered
+	policies *policy.Controller    // nil if policies are not reported on
+	ready    *readiness.Controller // nil if no readiness gate is read
+	prover   source.Prover         // confirms what the source holds; nil if it cannot
+	started  time.Time             // when the daemon was made
+	beyond   *beyond               // nil if what the source does not deliver is not looked for
+	unlisted func(string) bool     // reports whether a kind has not been listed since the start; nil if all are
+	door     *serve.Door           // accepts requests
+	election *election.Election    // nil if this is the only instance that writes
 
 	watchers []func(pipeline.Published)      // see OnPublish
 	staged   atomic.Pointer[intent.Snapshot] // the last snapshot that has been through all stages: targets get this one
@@ -148,6 +150,10 @@ func New(opts Options, log logrus.FieldLogger) (*Daemon, error) {
 		d.add(target)
 	}
 	if d.policies, err = newPolicies(d); err != nil {
+		d.Close()
+		return nil, err
+	}
+	if d.ready, err = newReadiness(d); err != nil {
 		d.Close()
 		return nil, err
 	}

@@ -40,7 +40,7 @@ func (s httpState) Readiness(names bool) (missing, lines []string) {
 	lines, lacking := s.leadership()
 	missing = slices.Concat(missing, lacking, s.webhook.unready())
 	return missing, slices.Concat(lines, s.late(), s.disturbed(), s.skipped(), s.unconfirmed(), s.others.Degraded(), unchanged(s.pipeline.Unavailable()), s.kept().Degraded(), old,
-		s.opts.SDWAN.Refused.Degraded(), s.webhook.degraded(), s.policies.Degraded(), s.unprotected(names), s.confirmed())
+		s.opts.SDWAN.Refused.Degraded(), s.webhook.degraded(), s.policies.Degraded(), s.ready.Degraded(), s.unprotected(names), s.confirmed())
 }
 
 // devicePlansWait is how long the plans of all CNFs may take.

@@ -21,6 +21,7 @@ import (
 type Feedback struct {
 	PolicyStatus bool // writes a PolicyStatus for each NetworkPolicy, and conditions of cluster-wide policies
 	Events       bool // makes Events of policies and Services
+	Readiness    Readiness
 
 	Dynamic  dynamic.Interface    // writes PolicyStatus objects; New makes one if it reads from an API
 	Recorder record.EventRecorder // New makes one if it reads from an API

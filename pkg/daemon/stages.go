@@ -39,6 +39,9 @@ func (d *Daemon) stages() []stage {
 	if d.policies != nil {
 		out = append(out, stage{"reports on policies", d.policies.Published})
 	}
+	if d.ready != nil {
+		out = append(out, stage{"readiness of pods", d.ready.Published})
+	}
 	for _, f := range d.watchers {
 		out = append(out, stage{"watcher", f})
 	}

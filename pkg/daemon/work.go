@@ -86,6 +86,7 @@ func (d *Daemon) work(ctx context.Context) error {
 		group.Go(func() error { return d.sdwan.Run(ctx) })
 	}
 	group.Go(func() error { return d.policies.Run(ctx) })
+	group.Go(func() error { return d.ready.Run(ctx) })
 	<-ctx.Done()
 	return group.Wait()
 }

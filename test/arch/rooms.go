@@ -184,6 +184,11 @@ var rooms = []room{
 		"pkg/reconcile", "pkg/feedback/policy/report", "pkg/inputs/retention", "translator", "k8s.io/api/...", "k8s.io/apimachinery/...",
 		"k8s.io/client-go/...", "github.com/go-logr/logr", "golang.org/x/sync/errgroup", logrus,
 	}},
+	{dir: "pkg/feedback/readiness", may: []string{
+		"backends", "pkg/cause", "pkg/feedback", "pkg/feedback/metrics", "pkg/feedback/policy", "pkg/feedback/policy/report", "pkg/feedback/target/...",
+		"pkg/inputs/source", "pkg/intent", "pkg/object", "pkg/pipeline", "pkg/reconcile", "k8s.io/api/core/v1", "k8s.io/apimachinery/...",
+		"k8s.io/client-go/kubernetes", "golang.org/x/sync/errgroup", logrus,
+	}},
 	{dir: "pkg/feedback", may: []string{
 		"pkg/apis/...", "pkg/feedback/target/state", "k8s.io/api/core/v1", "k8s.io/apimachinery/...", "k8s.io/client-go/...",
 	}},

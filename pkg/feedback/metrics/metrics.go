@@ -46,7 +46,8 @@ type Metrics struct {
 	cnfs     cnfMetrics
 	leader   leaderMetrics
 
-	requests *prometheus.CounterVec // that require authentication
+	requests  *prometheus.CounterVec // that require authentication
+	readiness *prometheus.CounterVec // writes of conditions; nil before Readiness
 
 	mu      sync.Mutex
 	pending []published                // oldest first

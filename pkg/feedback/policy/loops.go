@@ -89,21 +89,26 @@ func (t *tracker) troubleSince(target string, never bool, began time.Time) (time
 func (c *Controller) targets() []report.Target {
 	var out []report.Target
 	for _, t := range c.opts.State.Targets() {
-		s := t.Status
-		one := report.Target{
-			Target: target.Of(&s, c.began), Name: reportName(t.Name, c.opts.Node), Missing: t.Missing, Rows: t.Rows,
-		}
-		switch {
-		case s.Converged:
-		case s.Disturbed != nil && errors.Is(s.Err, s.Disturbed):
-			one.Trouble, one.Disturbed, one.Disturbance = "", s.Disturbed.Changed, s.Disturbed.Error()
-		case s.Err == nil:
-			one.Trouble = "it has not answered yet"
-		}
+		one := t.Standing(c.began)
+		one.Name = reportName(t.Name, c.opts.Node)
 		if since, ok := c.troubleSince(t.Name, one.Revision == 0, c.began); ok {
 			one.Stale = time.Since(since) >= staleAfter
 		}
 		out = append(out, one)
+	}
+	return out
+}
+
+// Standing returns what is known about a target by the rounds of its loop since began. It does not set Stale.
+func (t *Target) Standing(began time.Time) report.Target {
+	s := t.Status
+	out := report.Target{Target: target.Of(&s, began), Name: t.Name, Missing: t.Missing, Rows: t.Rows}
+	switch {
+	case s.Converged:
+	case s.Disturbed != nil && errors.Is(s.Err, s.Disturbed):
+		out.Trouble, out.Disturbed, out.Disturbance = "", s.Disturbed.Changed, s.Disturbed.Error()
+	case s.Err == nil:
+		out.Trouble = "it has not answered yet"
 	}
 	return out
 }
