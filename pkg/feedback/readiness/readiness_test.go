@@ -96,6 +96,21 @@ func TestTheWatchMayLag(t *testing.T) {
 	})
 }
 
+// TestTheCoverageOfARoundIsAwaited checks that the end of a round does not count before it is known which pods it lacks.
+func TestTheCoverageOfARoundIsAwaited(t *testing.T) {
+	withRig(t, func(d *rig) {
+		d.target.set(func(p *peer) { p.missing = []string{"web-9"} })
+		d.start()
+		d.slow = 3 * time.Second // that the plan lacks one pod in place of another is not reported before
+		d.target.set(func(p *peer) { p.missing = []string{"web-0"} })
+		d.pod("web-0", "web", "10.0.0.2", "")
+		d.after(time.Second)
+		d.pod("db-0", "db", "10.0.0.3", "") // has all pods looked at
+		d.after(time.Minute)
+		require.Equal(t, []string{"db-0 True NotSelected: no policy selects the pod"}, d.writes())
+	})
+}
+
 // TestPodsThatNoPolicySelects are ready at once, and so are those on the host network. Pods without the gate are left alone.
 func TestPodsThatNoPolicySelects(t *testing.T) {
 	withRig(t, func(d *rig) {

@@ -65,6 +65,7 @@ type rig struct {
 	version int
 	patches []string                // each: pod, status and reason
 	fails   func(name string) error // of a patch; nil accepts it
+	slow    time.Duration           // between the end of a round and its report
 	lag     bool                    // the watch delivers no patch
 }
 
@@ -166,7 +167,7 @@ func (d *rig) start() {
 		opts.Client = nil
 	}
 	d.made = readiness.New(opts)
-	observers := reconcile.Observers{s.coverage, d.made.Observer()}
+	observers := reconcile.Observers{&slow{of: d}, s.coverage, d.made.Observer()}
 	s.loop = reconcile.New(d.target, s.pipeline.Latest, reconcile.Options{
 		Target: "ovn", Log: d.log, Observer: &observers, RetryMin: 250 * time.Millisecond, RetryMax: 5 * time.Second,
 		MaxInterval: 5 * time.Minute, MaxDeleteFraction: 1,
@@ -187,6 +188,14 @@ func (d *rig) start() {
 	}
 	d.after(2 * time.Second)
 }
+
+// slow delays the report of a round, whose end the status of the loop shows already.
+type slow struct {
+	reconcile.Observers
+	of *rig
+}
+
+func (s *slow) Converged(string, intent.Revision, int) { time.Sleep(s.of.slow) }
 
 // state is what the controller reads.
 type state struct {
