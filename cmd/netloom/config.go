@@ -88,7 +88,7 @@ func optionsOf(cfg *configuration) daemon.Options {
 			RetryMin: cfg.RetryMin, RetryMax: cfg.RetryMax, MaxDeleteFraction: cfg.MaxDeleteFraction,
 		},
 		Force: cfg.Force, Serving: servingOptions(&cfg.Serving), Listen: cfg.Listen, DebugListen: cfg.DebugListen, Pprof: cfg.Pprof, UIListen: cfg.UIListen, ACLLogs: cfg.ACLLogs,
-		SDWAN: sdwanOptions(&cfg.SDWAN), Webhook: webhookOptions(&cfg.Webhook),
+		SDWAN: sdwanOptions(&cfg.SDWAN), Webhook: webhookOptions(cfg.Config),
 		Feedback: daemon.Feedback{PolicyStatus: cfg.Feedback.PolicyStatus, Events: cfg.Feedback.Events, Readiness: daemon.Readiness{
 			Enabled: cfg.Feedback.Readiness.Enabled, Written: cfg.Feedback.Readiness.Proof == config.ReadinessWritten, Grace: cfg.Feedback.Readiness.Grace,
 		}},
@@ -146,7 +146,8 @@ func sdwanOptions(s *config.SDWAN) sdwan.Options {
 }
 
 // webhookOptions converts the settings of the webhook to options of the daemon.
-func webhookOptions(w *config.Webhook) daemon.Webhook {
+func webhookOptions(cfg *config.Config) daemon.Webhook {
+	w := &cfg.Webhook
 	opts := daemon.Webhook{
 		Options: webhook.Options{
 			Listen: w.Listen, ShutdownDelay: w.ShutdownDelay,
@@ -154,10 +155,11 @@ func webhookOptions(w *config.Webhook) daemon.Webhook {
 				ExemptUsers: append(bucket.DefaultExemptUsers(), w.ExemptUsers...), ExemptGroups: w.ExemptGroups, DefaultBucket: w.DefaultBucket,
 			},
 			Checks: map[consistency.Check]webhook.Mode{},
+			Gate:   corev1.PodConditionType(cfg.Feedback.Readiness.Gate),
 		},
 		NetworkPolicies: w.NetworkPolicies != config.WebhookOff, MaxFlows: w.MaxFlows,
 		CertFile: w.TLSCert, KeyFile: w.TLSKey,
-		Managed: certs.Options{Names: w.TLSNames, Configurations: w.Configurations},
+		Managed: certs.Options{Names: w.TLSNames, Configurations: w.Configurations, Mutating: w.Mutating},
 	}
 	for check, mode := range map[consistency.Check]config.WebhookMode{
 		consistency.Dependencies: w.Dependencies, consistency.DuplicateCNF: w.DuplicateCNF,

@@ -21,6 +21,7 @@ type Webhook struct {
 	TLSSecret, TLSService string   // NAMESPACE/NAME
 	TLSNames              []string // in addition to that of the Service
 	Configurations        []string // ValidatingWebhookConfigurations whose caBundle is kept up to date
+	Mutating              []string // MutatingWebhookConfigurations, likewise
 
 	ExemptGroups, ExemptUsers []string
 	DefaultBucket             string // "" lets all users write objects without the label
@@ -90,12 +91,15 @@ func (c *Config) webhookServing() []setting.Setting {
 			&c.Webhook.TLSNames),
 		setting.Names("webhook-configuration", "netloom-webhook", "names of ValidatingWebhookConfigurations to write the CA certificate to, with webhook-tls-secret",
 			&c.Webhook.Configurations),
+		setting.Names("webhook-mutating-configuration", "", "names of MutatingWebhookConfigurations to write the CA certificate to, with webhook-tls-secret; needed to add the readiness gate to pods",
+			&c.Webhook.Mutating),
 	}
 }
 
 // aloneFlags are the flags of `netloom webhook` whose names differ from their settings.
 var aloneFlags = map[string]string{
 	"kubeconfig": "kubeconfig", "kube-context": "context", "listen": "health-listen", "log-level": "log-level", "log-format": "log-format",
+	"readiness-gate": "readiness-gate",
 }
 
 // webhookAlone lists the settings of `netloom webhook`, with its flags.
@@ -113,6 +117,8 @@ func (c *Config) webhookAlone() []setting.Setting {
 			s = setting.Address(s.Key, ":9443", "address for admission reviews, over TLS", &c.Webhook.Listen)
 		case s.Key == "listen":
 			s.Usage = "address for health and metrics; empty disables it"
+		case s.Key == "readiness-gate":
+			s.Usage = "readiness gate that pods get at /add-readiness-gate"
 		case s.Key == "kubeconfig":
 			s.Usage = "kubeconfig file of the cluster; default: the cluster that the webhook runs in"
 		}

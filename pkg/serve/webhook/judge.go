@@ -24,6 +24,7 @@ type answer struct {
 	denial   string // why it is refused; "" allows it
 	why      string // for the audit log; "" adds nothing
 	warnings []string
+	patch    []byte // a JSON patch of the object; nil changes nothing
 }
 
 // judge decides. An error means that the request cannot be understood; it is refused.

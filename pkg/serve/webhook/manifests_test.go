@@ -67,6 +67,22 @@ func TestConfigurationAsksOfWhatIsServed(t *testing.T) {
 	}
 }
 
+// TestGateConfigurationAsksOfWhatIsServed checks that only pods of namespaces that opted in are asked about, and that pods can be created
+// without the webhook.
+func TestGateConfigurationAsksOfWhatIsServed(t *testing.T) {
+	var c admissionregistrationv1.MutatingWebhookConfiguration
+	readManifest(t, "../readiness-webhook/mutatingwebhookconfiguration.yaml", &c)
+	require.Equal(t, "netloom-webhook", c.Name, "it is what the role lets be changed")
+	require.Len(t, c.Webhooks, 1)
+	w := &c.Webhooks[0]
+	require.Equal(t, webhook.PathGate, *w.ClientConfig.Service.Path)
+	require.Equal(t, admissionregistrationv1.Ignore, *w.FailurePolicy)
+	require.Equal(t, []string{"pods"}, w.Rules[0].Resources)
+	require.Equal(t, []admissionregistrationv1.OperationType{admissionregistrationv1.Create}, w.Rules[0].Operations)
+	require.Equal(t, map[string]string{"netloom.io/readiness-gate": "enabled"}, w.NamespaceSelector.MatchLabels)
+	require.Equal(t, []string{"kube-system", "netloom-system"}, w.NamespaceSelector.MatchExpressions[0].Values)
+}
+
 func TestRoleLetsEverythingBeListedThatIsKept(t *testing.T) {
 	var role rbacv1.ClusterRole
 	readManifest(t, "role.yaml", &role)

@@ -4,6 +4,8 @@ import (
 	"crypto/tls"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/netloom/netloom/pkg/answers/lint"
 	"github.com/netloom/netloom/pkg/serve/webhook/bucket"
 	"github.com/netloom/netloom/pkg/serve/webhook/consistency"
@@ -34,4 +36,5 @@ type Options struct {
 	Bucket bucket.Policy              // who may write what; exempt users are not checked at all
 	Checks map[consistency.Check]Mode // a check that is not in it is off
 	Advice *lint.Costs                // nil gives none, and reads no pods
+	Gate   corev1.PodConditionType    // the readiness gate that pods get at PathGate; "" gives them none
 }

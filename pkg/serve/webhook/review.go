@@ -91,6 +91,10 @@ func readReview(w http.ResponseWriter, r *http.Request, limit int64) (*admission
 func (s *Server) respond(e *endpoint, r *admissionv1.AdmissionRequest) (response *admissionv1.AdmissionResponse, result string) {
 	a, err := e.judge(r)
 	response = &admissionv1.AdmissionResponse{UID: r.UID, Allowed: err == nil && a.denial == "", Warnings: a.warnings}
+	if response.Allowed && a.patch != nil {
+		kind := admissionv1.PatchTypeJSONPatch
+		response.Patch, response.PatchType = a.patch, &kind
+	}
 	if a.why != "" {
 		response.AuditAnnotations = map[string]string{"why": a.why}
 	}

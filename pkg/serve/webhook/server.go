@@ -31,6 +31,7 @@ const (
 	PathObject   = "/validate-sdewan"
 	PathPolicy   = "/warn-networkpolicy"
 	PathRole     = "/warn-role"
+	PathGate     = "/add-readiness-gate" // the only one that changes objects
 )
 
 // grace is how long reviews in progress may take once no new ones are accepted.
@@ -73,6 +74,7 @@ func New(sources []Source, opts Options, log logrus.FieldLogger) (*Server, error
 		{path: PathObject, judge: s.judgeObject},
 		{path: PathPolicy, judge: s.judgePolicy},
 		{path: PathRole, judge: s.judgeRole},
+		{path: PathGate, judge: s.judgePod},
 	}
 	needs := opts.needs()
 	for _, e := range s.endpoints {

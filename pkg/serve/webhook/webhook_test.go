@@ -99,7 +99,7 @@ func newRig(t *testing.T, checks map[consistency.Check]webhook.Mode) *rig {
 	opts := webhook.Options{
 		Certificate: func() (*tls.Certificate, error) { return &tls.Certificate{}, nil },
 		Bucket:      bucket.Policy{ExemptUsers: bucket.DefaultExemptUsers(), ExemptGroups: bucket.DefaultExemptGroups()},
-		Checks:      checks, Advice: &lint.Costs{},
+		Checks:      checks, Advice: &lint.Costs{}, Gate: "netloom.io/network-policy",
 	}
 	r.source = kube.New(r.kube, kube.Options{Options: source.Options{Kinds: opts.Kinds()}, SDWAN: r.dynamic, ClusterPolicies: r.dynamic, Metadata: r.meta}, log)
 	server, err := webhook.New([]webhook.Source{r.source}, opts, log)

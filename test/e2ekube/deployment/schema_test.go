@@ -24,7 +24,7 @@ var update = flag.Bool("update", false, "rewrite the settings in the schema of t
 var fixed = []string{
 	"manifests", "kubeconfig", "kube-context", "listen", "leader-elect", "leader-elect-namespace", "zone-node",
 	"webhook-listen", "webhook-tls-cert", "webhook-tls-key", "webhook-tls-secret", "webhook-tls-service", "webhook-tls-name",
-	"webhook-configuration", "webhook-exempt-group", "webhook-exempt-user",
+	"webhook-configuration", "webhook-mutating-configuration", "webhook-exempt-group", "webhook-exempt-user",
 	"gateway-clusters", "gateway-listen", "gateway-tls-cert", "gateway-tls-key", "gateway-front-proxy-ca",
 }
 

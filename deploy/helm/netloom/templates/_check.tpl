@@ -27,6 +27,9 @@
 {{- fail "config.ui-listen: expected nothing with mode zone, as each netloom knows what one node enforces" }}
 {{- end }}
 {{- end }}
+{{- if and .Values.webhook.enabled .Values.webhook.readinessGate (ne (toString (index .Values.config "readiness")) "true") }}
+{{- fail "webhook.readinessGate: expected config.readiness true, as pods with the gate would never be ready" }}
+{{- end }}
 {{- if eq .Values.mode "none" }}
 {{- if not (or .Values.gateway.enabled .Values.upstream.enabled) }}
 {{- fail "mode: none installs only what gateway.enabled and upstream.enabled ask for, and both are false" }}

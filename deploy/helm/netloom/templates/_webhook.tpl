@@ -20,6 +20,9 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 - {name: NETLOOM_WEBHOOK_TLS_SECRET, value: {{ printf "%s/%s" .Release.Namespace (include "netloom.webhook" .) | quote }}}
 - {name: NETLOOM_WEBHOOK_TLS_SERVICE, value: {{ printf "%s/%s" .Release.Namespace (include "netloom.webhook" .) | quote }}}
 - {name: NETLOOM_WEBHOOK_CONFIGURATION, value: {{ include "netloom.webhook" . | quote }}}
+{{- if .Values.webhook.readinessGate }}
+- {name: NETLOOM_WEBHOOK_MUTATING_CONFIGURATION, value: {{ include "netloom.webhook" . | quote }}}
+{{- end }}
 {{- end }}
 - {name: NETLOOM_WEBHOOK_EXEMPT_GROUP, value: {{ join "," .Values.webhook.exemptGroups | quote }}}
 {{- with .Values.webhook.exemptUsers }}

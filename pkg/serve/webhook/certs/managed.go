@@ -8,6 +8,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -32,6 +34,8 @@ type Options struct {
 	Names     []string // DNS names that the API server calls
 	// Configurations are the ValidatingWebhookConfigurations whose webhooks get the trusted authorities.
 	Configurations []string
+	// Mutating are the MutatingWebhookConfigurations whose webhooks get them too.
+	Mutating []string
 
 	Validity    time.Duration // of a certificate; 0 is 90 days
 	RenewBefore time.Duration // how long before its end it is renewed; 0 is a third of Validity
@@ -167,24 +171,45 @@ func (m *Managed) round(ctx context.Context) error {
 // trust makes the webhooks of the configurations trust authorities.
 func (m *Managed) trust(ctx context.Context, authorities []byte) error {
 	var errs []error
+	api := m.client.AdmissionregistrationV1()
 	for _, name := range m.opts.Configurations {
-		if err := m.trustIn(ctx, name, authorities); err != nil {
+		c, err := api.ValidatingWebhookConfigurations().Get(ctx, name, metav1.GetOptions{})
+		if err == nil {
+			trusted := map[string][]byte{}
+			for i := range c.Webhooks {
+				trusted[c.Webhooks[i].Name] = c.Webhooks[i].ClientConfig.CABundle
+			}
+			err = trustIn(ctx, name, trusted, authorities, api.ValidatingWebhookConfigurations().Patch)
+		}
+		if err != nil {
 			errs = append(errs, fmt.Errorf("ValidatingWebhookConfiguration %s: %w", name, err))
+		}
+	}
+	for _, name := range m.opts.Mutating {
+		c, err := api.MutatingWebhookConfigurations().Get(ctx, name, metav1.GetOptions{})
+		if err == nil {
+			trusted := map[string][]byte{}
+			for i := range c.Webhooks {
+				trusted[c.Webhooks[i].Name] = c.Webhooks[i].ClientConfig.CABundle
+			}
+			err = trustIn(ctx, name, trusted, authorities, api.MutatingWebhookConfigurations().Patch)
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("MutatingWebhookConfiguration %s: %w", name, err))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-func (m *Managed) trustIn(ctx context.Context, name string, authorities []byte) error {
-	configurations := m.client.AdmissionregistrationV1().ValidatingWebhookConfigurations()
-	c, err := configurations.Get(ctx, name, metav1.GetOptions{})
-	if err != nil {
-		return err
-	}
+// patcher writes a kind of webhook configurations.
+type patcher[T any] func(context.Context, string, types.PatchType, []byte, metav1.PatchOptions, ...string) (T, error)
+
+// trustIn makes the webhooks of a configuration trust authorities, given those that each trusts now.
+func trustIn[T any](ctx context.Context, name string, trusted map[string][]byte, authorities []byte, write patcher[T]) error {
 	var changes []map[string]any
-	for i := range c.Webhooks {
-		if w := &c.Webhooks[i]; !bytes.Equal(w.ClientConfig.CABundle, authorities) {
-			changes = append(changes, map[string]any{"name": w.Name, "clientConfig": map[string]any{"caBundle": authorities}})
+	for _, webhook := range slices.Sorted(maps.Keys(trusted)) {
+		if !bytes.Equal(trusted[webhook], authorities) {
+			changes = append(changes, map[string]any{"name": webhook, "clientConfig": map[string]any{"caBundle": authorities}})
 		}
 	}
 	if len(changes) == 0 {
@@ -194,6 +219,6 @@ func (m *Managed) trustIn(ctx context.Context, name string, authorities []byte) 
 	if err != nil {
 		return err
 	}
-	_, err = configurations.Patch(ctx, name, types.StrategicMergePatchType, patch, metav1.PatchOptions{})
+	_, err = write(ctx, name, types.StrategicMergePatchType, patch, metav1.PatchOptions{})
 	return err
 }

@@ -31,7 +31,7 @@ const serviceName = "netloom-webhook.netloom-system.svc"
 
 func options() certs.Options {
 	return certs.Options{
-		Namespace: "netloom-system", Secret: "webhook", Names: []string{serviceName}, Configurations: []string{"netloom"},
+		Namespace: "netloom-system", Secret: "webhook", Names: []string{serviceName}, Configurations: []string{"netloom"}, Mutating: []string{"netloom"},
 		Validity: 9 * 24 * time.Hour, Overlap: 6 * time.Hour, Interval: time.Hour,
 	}
 }
@@ -48,6 +48,8 @@ func api() *fake.Clientset {
 	client := fake.NewClientset(&admissionv1.ValidatingWebhookConfiguration{
 		ObjectMeta: metav1.ObjectMeta{Name: "netloom"},
 		Webhooks:   []admissionv1.ValidatingWebhook{{Name: "a.netloom.io"}, {Name: "b.netloom.io"}},
+	}, &admissionv1.MutatingWebhookConfiguration{
+		ObjectMeta: metav1.ObjectMeta{Name: "netloom"}, Webhooks: []admissionv1.MutatingWebhook{{Name: "c.netloom.io"}},
 	})
 	var mu sync.Mutex
 	client.PrependReactor("*", "secrets", func(a clienttesting.Action) (bool, runtime.Object, error) {
@@ -79,6 +81,9 @@ func trusted(t *testing.T, client *fake.Clientset) []byte {
 	c, err := client.AdmissionregistrationV1().ValidatingWebhookConfigurations().Get(t.Context(), "netloom", metav1.GetOptions{})
 	require.NoError(t, err)
 	require.Equal(t, c.Webhooks[0].ClientConfig.CABundle, c.Webhooks[1].ClientConfig.CABundle)
+	m, err := client.AdmissionregistrationV1().MutatingWebhookConfigurations().Get(t.Context(), "netloom", metav1.GetOptions{})
+	require.NoError(t, err)
+	require.Equal(t, c.Webhooks[0].ClientConfig.CABundle, m.Webhooks[0].ClientConfig.CABundle)
 	return c.Webhooks[0].ClientConfig.CABundle
 }
 
