@@ -34,7 +34,7 @@ the same NETLOOM_WEBHOOK_… variables and the same file.`,
 			if err != nil {
 				return err
 			}
-			opts := webhookOptions(cfg.Config)
+			opts := webhookOptions(cfg)
 			opts.HealthListen = cfg.Listen
 			log := newLog(cmd, cfg)
 			limitMemory(log, memlimit.FromCgroup)

@@ -26,15 +26,17 @@ func auditedRights(t *testing.T) []right {
 	metrics := deployment.Find(central(t, "secure-metrics")(settings), "ClusterRole", "netloom-metrics-auth")
 	require.NotNil(t, metrics)
 	return slices.Concat(
-		rightsOf(t, central(t)(settings)),                                   // by TestRights and TestRightsToOtherKinds
-		sdwanRights(t, func(right) bool { return true }),                    // by TestSDWAN
-		rightsOfRole(t, central(t, "feedback")(settings), feedbackRole),     // by TestPolicyStatus
-		rightsOfRole(t, central(t, "webhook")(settings), "netloom-webhook"), // by TestWebhookRights
-		rightsOf(t, []*unstructured.Unstructured{metrics}),                  // by TestSecureMetrics
-		rightsOf(t, peerObjects(t)),                                         // by TestPodsOfAnotherCluster
-		rightsOfRole(t, central(t, "upstreams")(settings), upstreamsRole),   // by TestPodsOfAnotherCluster
-		rightsOf(t, gatewayOverlay(t)),                                      // by TestGatewayRights
-		rightsOf(t, upstreamObjects(t)),                                     // by TestGatewayRights
+		rightsOf(t, central(t)(settings)),                                                // by TestRights and TestRightsToOtherKinds
+		sdwanRights(t, func(right) bool { return true }),                                 // by TestSDWAN
+		rightsOfRole(t, central(t, "feedback")(settings), feedbackRole),                  // by TestPolicyStatus
+		rightsOfRole(t, central(t, "webhook")(settings), "netloom-webhook"),              // by TestWebhookRights
+		rightsOfRole(t, central(t, "readiness")(settings), readinessRole),                // by TestReadiness
+		rightsOfRole(t, central(t, "readiness-webhook")(settings), readinessWebhookRole), // by TestReadiness
+		rightsOf(t, []*unstructured.Unstructured{metrics}),                               // by TestSecureMetrics
+		rightsOf(t, peerObjects(t)),                                                      // by TestPodsOfAnotherCluster
+		rightsOfRole(t, central(t, "upstreams")(settings), upstreamsRole),                // by TestPodsOfAnotherCluster
+		rightsOf(t, gatewayOverlay(t)),                                                   // by TestGatewayRights
+		rightsOf(t, upstreamObjects(t)),                                                  // by TestGatewayRights
 	)
 }
 
