@@ -95,6 +95,7 @@ func TestManifests(t *testing.T) {
 		{"the overlay with monitoring", home, central(t, "monitoring")("ovn-nb: [tcp:127.0.0.1:6641]\n")},
 		{"the overlay with SD-WAN", home, central(t, "sdewan")("sdewan: true\n")},
 		{"the overlay with feedback", home, central(t, "feedback")("ovn-nb: [tcp:127.0.0.1:6641]\n")},
+		{"the overlay with readiness", home, central(t, "readiness")("ovn-nb: [tcp:127.0.0.1:6641]\n")},
 		{"the overlay with secure metrics", home, central(t, "monitoring", "secure-metrics")("ovn-nb: [tcp:127.0.0.1:6641]\n")},
 		{"the overlay with other clusters", home, central(t, "peers")("ovn-nb: [tcp:127.0.0.1:6641]\ncluster: a\npeer-clusters: [b]\npeer-kubeconfig: /etc/netloom/peers/kubeconfig\n")},
 		{"the overlay with the gateway", home, central(t, "gateway", "gateway-network-policy")("ovn-nb: [tcp:127.0.0.1:6641]\n")},
@@ -213,6 +214,16 @@ func TestChartIsTheOverlay(t *testing.T) {
 	require.Equal(t, rightsOf(t, central(t, "sdewan")("sdewan: true\n")), rightsOf(t, helm(t, home, sdwan, nil)))
 	feedback := map[string]any{"ovn-nb": []any{"tcp:127.0.0.1:6641"}, "ovn-port-names": "ovn-kubernetes", "policy-status": true, "policy-events": true}
 	require.Equal(t, rightsOf(t, central(t, "feedback")("ovn-nb: [tcp:127.0.0.1:6641]\n")), rightsOf(t, helm(t, home, feedback, nil)))
+
+	ready := map[string]any{"ovn-nb": []any{"tcp:127.0.0.1:6641"}, "readiness": true}
+	require.Equal(t, rightsOf(t, central(t, "readiness")("ovn-nb: [tcp:127.0.0.1:6641]\n")), rightsOf(t, helm(t, home, ready, nil)))
+	gated := helm(t, home, ready, map[string]any{"webhook": map[string]any{"enabled": true, "readinessGate": true}})
+	gate := central(t, "readiness", "webhook", "readiness-webhook")("ovn-nb: [tcp:127.0.0.1:6641]\n")
+	require.Equal(t, rightsOfRole(t, gate, readinessWebhookRole), rightsOfRole(t, gated, readinessWebhookRole))
+	one, other := deployment.Find(gate, "MutatingWebhookConfiguration", "netloom-webhook"), deployment.Find(gated, "MutatingWebhookConfiguration", "netloom-webhook")
+	require.NotNil(t, one)
+	require.NotNil(t, other)
+	require.Equal(t, one.Object["webhooks"], other.Object["webhooks"])
 
 	a, b := deploymentOf(t, overlay), deploymentOf(t, objects)
 	settings := a.Template.Spec.Volumes[0].ConfigMap.Name

@@ -76,7 +76,7 @@ func TestReadiness(t *testing.T) {
 func (w *world) gateWebhook() *admission {
 	w.t.Helper()
 	a := &admission{t: w.t, kube: w.kube, reviews: ovnlab.FreeAddress(w.t)}
-	hooks, others := split(central(w.t, "readiness", "readiness-webhook")(settingsFor(w.ovn)), "MutatingWebhookConfiguration")
+	hooks, others := split(central(w.t, "readiness", "webhook", "readiness-webhook")(settingsFor(w.ovn)), "MutatingWebhookConfiguration")
 	w.kube.ApplyObjects(others)
 	require.Len(w.t, hooks, 1)
 	a.configuration = hooks[0]
