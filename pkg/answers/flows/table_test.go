@@ -135,7 +135,7 @@ func TestHistoryGoesBackSixWindows(t *testing.T) {
 		}
 	}
 	require.Equal(t, map[time.Time]uint32{noon: 1, noon.Add(3 * time.Hour): 1}, counted)
-	require.Len(t, table.History(noon.Add(6*time.Hour)).Flows[0].Counts, 72)
+	require.Len(t, table.History(noon.Add(6 * time.Hour)).Flows[0].Counts, 72)
 	require.Empty(t, table.History(noon.Add(10*time.Hour)).Flows)
 
 	for i := range 300 { // more flows of one pod than it has room for

@@ -25,7 +25,7 @@ func logged(from, to, port string, v flows.Verdict, n uint64) flows.Flow {
 
 // past is a flow that was seen some times in the last hour, and some times in the hour before.
 func past(f flows.Flow, before uint32) flows.Past {
-	return flows.Past{Key: f.Key, Counts: []uint32{before, uint32(f.Count)}, Last: f.Last} //nolint:gosec // a few
+	return flows.Past{Key: f.Key, Counts: []uint32{before, uint32(f.Count)}, Last: f.Last}
 }
 
 func observed(t *testing.T) *source {
@@ -34,7 +34,7 @@ func observed(t *testing.T) *source {
 	defer func() {
 		s.flows.History = flows.History{Step: time.Hour, Until: moment.Add(time.Hour), Parts: 2}
 		for i, f := range s.flows.Flows {
-			s.flows.History.Flows = append(s.flows.History.Flows, past(f, uint32(7*i))) //nolint:gosec // a few
+			s.flows.History.Flows = append(s.flows.History.Flows, past(f, uint32(7*i)))
 		}
 	}()
 	s.flows = web.FlowLog{

@@ -39,7 +39,7 @@ export function map(root, _, parameters) {
           else replace(detail, aboutNode(m, one.node, lines, toggle));
         },
       });
-      replace(detail, hint(m));
+      replace(detail, 'Point at a namespace, a workload or an arrow; click on an arrow to see why it is allowed, on a namespace to open it.');
       replace(out, notes(m), h('div', { class: 'scroll map' }, drawing.element), detail, rest);
     }
     drawn = m;
@@ -97,10 +97,6 @@ function notes(m) {
     m.unknown?.map((text) => h('p', { class: 'fault', role: 'note' }, text)),
     m.undecided?.length > 0 && h('p', { class: 'note' }, `The policies of ${m.undecided.join(', ')} are not known: they may deny what is shown.`),
     m.moreLinks > 0 && h('p', { class: 'note', id: 'cut' }, `${count(m.moreLinks, 'arrow')} more, between the fewest workloads: filter, or open fewer namespaces.`)];
-}
-
-function hint(m) {
-  return `${count(m.nodes.filter((n) => n.kind === 'namespace').length, 'namespace')}. Point at a namespace, a workload or an arrow; click on an arrow to see why it is allowed, on a namespace to open it.`;
 }
 
 function legend(m, seen) {
