@@ -79,15 +79,12 @@ func (c *Controller) judge(world *report.World) (done []decision, written []*pod
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var subjects *subjects
-	for _, key := range sorted(c.waiting) {
-		p := c.waiting[key]
-		switch {
-		case p.host:
+	for _, p := range those(c.waiting, func(p *pod) bool { return p.host || p.addressed && !p.leaving }) {
+		if p.host {
 			done = append(done, decision{p, corev1.ConditionTrue, ReasonHostNetwork, "policies do not select pods on the host network"})
 			continue
-		case !p.addressed || p.leaving:
-			continue
-		case p.waits.IsZero():
+		}
+		if p.waits.IsZero() {
 			p.waits = time.Now()
 		}
 		if p.looked == 0 || p.looked != world.Snapshot.Revision() && !world.Lacks(p.key) {
@@ -181,11 +178,7 @@ func (c *Controller) slowPods(world *report.World, decided []decision) []decisio
 			!p.waits.IsZero() && time.Since(p.waits) >= c.opts.Grace
 	}
 	var out []decision
-	for _, key := range sorted(c.waiting) {
-		p := c.waiting[key]
-		if !slow(p) {
-			continue
-		}
+	for _, p := range those(c.waiting, slow) {
 		reason, message := world.Protection(p.asked())
 		if reason == report.ReasonEnforced {
 			reason, message = ReasonInstalling, c.installationOf(p)
@@ -227,6 +220,14 @@ func (c *Controller) due() time.Duration {
 	}
 }
 
-func sorted(pods map[object.Key]*pod) []object.Key {
-	return slices.SortedFunc(maps.Keys(pods), object.Key.Compare)
+// those lists the pods for which a condition holds, by their keys.
+func those(pods map[object.Key]*pod, holds func(*pod) bool) []*pod {
+	var out []*pod
+	for _, p := range pods {
+		if holds(p) {
+			out = append(out, p)
+		}
+	}
+	slices.SortFunc(out, func(a, b *pod) int { return a.key.Compare(b.key) })
+	return out
 }

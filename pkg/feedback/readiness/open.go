@@ -51,14 +51,12 @@ func (c *Controller) withdrawn(lacks map[object.Key]string) []decision {
 		}
 	}
 	var out []decision
-	for _, key := range sorted(c.open) {
-		switch p := c.open[key]; {
-		case time.Since(p.opened) < c.opts.Grace:
-		case len(out) >= allowed:
+	for _, p := range those(c.open, func(p *pod) bool { return time.Since(p.opened) >= c.opts.Grace }) {
+		if len(out) >= allowed {
 			c.spared++
-		default:
-			out = append(out, decision{p, corev1.ConditionFalse, report.ReasonPodsWithoutPort, lacks[key]})
+			continue
 		}
+		out = append(out, decision{p, corev1.ConditionFalse, report.ReasonPodsWithoutPort, lacks[p.key]})
 	}
 	return out
 }

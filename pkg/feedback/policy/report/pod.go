@@ -49,10 +49,25 @@ func (w *World) protection(t *target, p Pod) (reason, message string) {
 		return ReasonWriting, "not written yet"
 	}
 	for _, policy := range p.Policies {
-		reason, message := t.judge(w.Snapshot, w.ids(policy), w.intentsOf(policy))
-		if reason != ReasonEnforced && reason != ReasonSkipped {
-			return reason, fmt.Sprintf("%s: %s", policy.Key(), message)
+		if j := w.judged(t, policy); j.reason != ReasonEnforced && j.reason != ReasonSkipped {
+			return j.reason, fmt.Sprintf("%s: %s", policy.Key(), j.message)
 		}
 	}
 	return ReasonEnforced, ""
+}
+
+// judgment is what judge returns.
+type judgment struct{ reason, message string }
+
+// judged is judge for a policy, of which many pods ask.
+func (w *World) judged(t *target, p Policy) judgment {
+	if t.judged == nil {
+		t.judged = map[object.Ref]judgment{}
+	}
+	j, ok := t.judged[p.Key()]
+	if !ok {
+		j.reason, j.message = t.judge(w.Snapshot, w.ids(p), w.intentsOf(p))
+		t.judged[p.Key()] = j
+	}
+	return j
 }

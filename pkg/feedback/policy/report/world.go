@@ -45,7 +45,8 @@ type World struct {
 // target is a target with what it may lack.
 type target struct {
 	Target
-	lag state.Lag
+	lag    state.Lag
+	judged map[object.Ref]judgment // policies judged so far for pods
 }
 
 // NewWorld makes a World of facts.
