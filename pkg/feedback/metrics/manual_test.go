@@ -36,6 +36,8 @@ func TestTheManualListsEveryMetric(t *testing.T) {
 	m.Reported("ovn", true)
 	m.Tunnels("ovn", 1, 0, true)
 	m.Wrote("ok")
+	m.Readiness(func() map[string]int { return map[string]int{"ready": 1} })
+	m.WrotePod("ok")
 	m.LookedUp("found")
 	m.Judged("allowed")
 	families, err := m.Gatherer().Gather()
