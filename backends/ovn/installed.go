@@ -68,5 +68,5 @@ func (b *Backend) Installed(ctx context.Context) (backends.Installation, error) 
 
 // counterOf reads one of these columns, 0 if the row lacks it.
 func counterOf(row libovsdb.Row, column string) uint64 {
-	return uint64(max(0, ovsdb.Int(row[column]))) //nolint:gosec // not negative
+	return uint64(max(0, ovsdb.Int(row[column])))
 }

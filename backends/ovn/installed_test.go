@@ -38,7 +38,8 @@ func TestWhatIsInstalled(t *testing.T) {
 	}{
 		{"northd is behind", libovsdb.Row{"sb_cfg": 2, "hv_cfg": 1}, backends.Installation{Through: 1, Newest: 3, Waits: "ovn-northd: nb_cfg is 3, sb_cfg 2"}},
 		{
-			"a chassis is behind", libovsdb.Row{"sb_cfg": 3, "hv_cfg": 2},
+			"a chassis is behind",
+			libovsdb.Row{"sb_cfg": 3, "hv_cfg": 2},
 			backends.Installation{Through: 2, Newest: 3, Waits: "ovn-controller on at least one chassis: nb_cfg is 3, hv_cfg 2"},
 		},
 		{"everything is installed", libovsdb.Row{"hv_cfg": 3}, backends.Installation{Through: 3, Newest: 3}},
