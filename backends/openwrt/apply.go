@@ -85,9 +85,13 @@ func (w *writer) all(ctx context.Context) error {
 		for to < len(w.plan.Ops) && stepOf(&w.plan.Ops[to]).stage == stepOf(&w.plan.Ops[from]).stage {
 			to++
 		}
-		again, err := w.stage(ctx, w.plan.Ops[from:to], false)
+		ops := w.plan.Ops[from:to]
+		again, err := w.stage(ctx, ops, false)
 		if err == nil {
 			_, err = w.stage(ctx, again, true)
+		}
+		if err == nil && stepOf(&ops[0]).stage == place {
+			err = w.sequence(ctx, ops)
 		}
 		if err != nil {
 			return err

@@ -2,6 +2,7 @@ package openwrt
 
 import (
 	"cmp"
+	"context"
 	"math"
 	"slices"
 	"strings"
@@ -56,9 +57,6 @@ func decisionOf(kind openwrt.Kind, o openwrt.Object) decision {
 	}
 }
 
-// last is the position of what is written by the plan that is being made.
-const last = math.MaxInt
-
 // foremost knows which of the objects that were passed is farthest behind, for every decision.
 type foremost struct {
 	at    int // the greatest position
@@ -85,17 +83,12 @@ func (f *foremost) pass(does string, at int) {
 	}
 }
 
-// sequence writes rules again that come before others which are to be evaluated first. Its cost is that of sorting the rules.
-func (c *comparison) sequence() {
-	written := map[key]bool{}
-	for i := range c.ops {
-		if s := stepOf(&c.ops[i]); s.want != nil {
-			written[s.key] = true
-		}
-	}
-	var rules []*wanted
-	for k, w := range c.want.objects {
-		if w.decision != (decision{}) && (written[k] || c.have.objects[k] != nil) && c.have.unreadable(k) == "" {
+// outOfSequence lists the rules on a device that have to be written again, in that order, since they come before others which are to be
+// evaluated first. Those that are passed over have no place. Its cost is that of sorting the rules.
+func outOfSequence(want map[key]*wanted, have *inventory, passOver map[key]bool) []*wanted {
+	var rules, out []*wanted
+	for k, w := range want {
+		if w.decision != (decision{}) && have.objects[k] != nil && !passOver[k] && have.unreadable(k) == "" {
 			rules = append(rules, w)
 		}
 	}
@@ -107,29 +100,53 @@ func (c *comparison) sequence() {
 			passed = &foremost{}
 			chains[w.chain] = passed
 		}
-		at := last
-		if !written[w.key] {
-			at = c.have.objects[w.key].at
-		}
-		if at < passed.behind(w.does) && c.moves(w) {
-			at = last
+		at := have.objects[w.key].at
+		if at < passed.behind(w.does) {
+			out = append(out, w)
+			at = math.MaxInt
 		}
 		passed.pass(w.does, at)
 	}
+	return out
 }
 
-// moves has an object written again, behind all others; false if that is not possible.
-func (c *comparison) moves(w *wanted) bool {
-	if why := c.have.tooMuch(w); why != "" {
-		c.skips = append(c.skips, backends.Skip{Intent: w.intent, InEffect: true, Reason: "it is evaluated before rules that come first: " + why})
-		return false
+// sequence writes rules again that were found out of sequence. What is written by this plan gets its place then, see writer.sequence.
+func (c *comparison) sequence() {
+	written := map[key]bool{}
+	for i := range c.ops {
+		if s := stepOf(&c.ops[i]); s.want != nil {
+			written[s.key] = true
+		}
 	}
-	c.ops = append(c.ops, backends.Op{
+	for _, w := range outOfSequence(c.want.objects, c.have, written) {
+		if why := c.have.tooMuch(w); why != "" {
+			c.skips = append(c.skips, backends.Skip{Intent: w.intent, InEffect: true, Reason: "it is evaluated before rules that come first: " + why})
+			continue
+		}
+		c.ops = append(c.ops, moveOf(w, nil))
+	}
+}
+
+// sequence writes those rules again that have to follow what was written. The device may have rejected any of that, so it is not known before.
+func (w *writer) sequence(ctx context.Context, written []backends.Op) error {
+	if !slices.ContainsFunc(written, func(op backends.Op) bool { s := stepOf(&op); return s.want != nil && s.want.decision != (decision{}) }) {
+		return nil
+	}
+	var moves []backends.Op
+	for _, rule := range outOfSequence(w.run.model.resources.objects, w.have, nil) {
+		moves = append(moves, moveOf(rule, w.run))
+	}
+	_, err := w.stage(ctx, moves, true)
+	return err
+}
+
+// moveOf is the op that writes a rule again, behind all others.
+func moveOf(w *wanted, run *pending) backends.Op {
+	return backends.Op{
 		Verb: backends.Update, Kind: w.kind.String(), Name: w.name, Origin: w.origin,
 		Before: backends.Fields{"position": "before a rule that comes first"}, After: backends.Fields{"position": "behind it"},
-		Native: &step{stage: place, key: w.key, want: w, intent: w.intent},
-	})
-	return true
+		Native: &step{stage: place, key: w.key, want: w, intent: w.intent, run: run},
+	}
 }
 
 // inSequence compares rules in the order in which they are evaluated.

@@ -3,7 +3,9 @@ package openwrt_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -99,15 +101,53 @@ func TestOnlyWhatTheOrderTakesIsWrittenAgain(t *testing.T) {
 	r.reconcile(t)
 	r.requireSettled(t)
 
+	before := r.writes()
 	r.put(rule(0, 999, intent.Accept))
-	plan := r.reconcile(t)
-	var written []string
-	for _, op := range plan.Ops {
-		if op.Verb == backends.Update {
-			written = append(written, op.Origin)
+	r.reconcile(t)
+	const reload = 3 // a note before it, and its removal
+	require.Equal(t, reload+4, r.writes()-before, "the rule itself, those that decide something else, and the one that comes after them")
+	r.requireSettled(t)
+}
+
+// TestARejectedRuleMovesNoOther has a rule that the device rejects come before another one, which is not written at every attempt.
+func TestARejectedRuleMovesNoOther(t *testing.T) {
+	r := newRig(t)
+	policy := of("Mwan3Policy", "p", &intent.WANPolicy{Members: []intent.WANMember{{Network: "wan1", Metric: 1, Weight: 1}}})
+	lost := of("Mwan3Rule", "a-lost", &intent.WANRule{Policy: intent.DeviceRef{Name: "missing"}})
+	web := of("Mwan3Rule", "web", &intent.WANRule{Policy: ref(policy)}, policy)
+	r.put(policy, lost, web)
+	first := r.reconcile(t)
+	require.NotEmpty(t, first.Skips)
+	at := slices.IndexFunc(first.Ops, func(op backends.Op) bool { return op.Origin == web.Origin.String() })
+	require.GreaterOrEqual(t, at, 0)
+	written := func() int { return r.puts(first.Ops[at].Name) }
+	require.Equal(t, 1, written())
+	for restarts := range 4 {
+		if restarts == 3 {
+			r.restart(t, "a")
+		}
+		plan := r.readBack(t)
+		for _, op := range plan.Ops {
+			require.NotEqual(t, web.Origin.String(), op.Origin, "%v", plan.Ops)
+		}
+		require.NoError(t, r.backend.Apply(t.Context(), plan))
+		require.NotEmpty(t, plan.Skips)
+		require.Equal(t, 1, written(), "it stays where it is")
+	}
+	made := of("Mwan3Rule", "a-lost", &intent.WANRule{Policy: ref(policy), Sticky: intent.On}, policy)
+	r.put(made)
+	r.reconcile(t)
+	r.reconcileFully(t)
+	r.requireSettled(t)
+}
+
+// puts counts how often an object was written.
+func (r *rig) puts(name string) int {
+	n := 0
+	for _, q := range r.device.Requests() {
+		if q.Method == http.MethodPut && strings.HasSuffix(q.Path, "/"+name) {
+			n++
 		}
 	}
-	slices.Sort(written)
-	require.Len(t, written, 4, "the rule itself, those that decide something else, and the one that comes after them: %v", written)
-	r.requireSettled(t)
+	return n
 }

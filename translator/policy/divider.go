@@ -104,10 +104,10 @@ func (v *divider) divide(ref object.Ref, r *result) {
 	for i := range r.divisible {
 		divisions[i] = v.divisionOf(r, &r.divisible[i], worth)
 		if rest := divisions[i].rest; rest != nil && now.counted {
-			now.rests = addUse(now.rests, wholeOf(r.policies[r.divisible[i].policy].Subject, rest.shared))
+			now.rests = append(now.rests, wholeOf(r.policies[r.divisible[i].policy].Subject, rest.shared))
 		}
 	}
-	now.rests = v.rests.replace(ref, r.parts.rests, now.rests, v.changed)
+	now.rests = v.rests.replace(ref, r.parts.rests, distinct(now.rests), v.changed)
 	r.policies = slices.Clone(r.policies)
 	for i, policy := range r.policies {
 		copied := *policy

@@ -41,10 +41,10 @@ func (r *result) lists() []use {
 	var out []use
 	for i := range r.divisible {
 		if d := &r.divisible[i]; d.peers != nil {
-			out = addUse(out, wholeOf(r.policies[d.policy].Subject, r.whole(d)))
+			out = append(out, wholeOf(r.policies[d.policy].Subject, r.whole(d)))
 		}
 	}
-	return out
+	return distinct(out)
 }
 
 // uses lists what the divisible rules allow, peer by peer, each once: of several rules the one with the fewest peers. Lists of several that
@@ -65,18 +65,15 @@ func (r *result) uses(whole func(list intent.SetID) bool) []use {
 			out = append(out, u)
 		}
 	}
-	slices.SortFunc(out, func(a, b use) int {
-		return cmp.Or(cmp.Compare(a.what, b.what), cmp.Compare(a.among, b.among), cmp.Compare(a.of, b.of))
-	})
-	return slices.CompactFunc(out, func(a, b use) bool { return a.what == b.what })
+	return distinct(out)
 }
 
-// addUse adds a use to a list that may have it already.
-func addUse(list []use, u use) []use {
-	if slices.ContainsFunc(list, func(v use) bool { return v.what == u.what }) {
-		return list
-	}
-	return append(list, u)
+// distinct sorts uses, and keeps one of each thing that is used: that of the shortest list.
+func distinct(uses []use) []use {
+	slices.SortFunc(uses, func(a, b use) int {
+		return cmp.Or(cmp.Compare(a.what, b.what), cmp.Compare(a.among, b.among), cmp.Compare(a.of, b.of))
+	})
+	return slices.CompactFunc(uses, func(a, b use) bool { return a.what == b.what })
 }
 
 // allows returns the set of the subjects of all rules that allow a peer what a rule does.
