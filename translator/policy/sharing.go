@@ -188,7 +188,7 @@ func (s sharing) remove(u user) {
 
 // weightOf returns what one more policy with a use weighs. It is rounded down, so that n rules with n peers weigh at most one.
 func (s sharing) weightOf(u use) uint64 {
-	w := oneRule / uint64(u.among)
+	w := oneRule / uint64(u.among) //nolint:gosec // a rule has some peers
 	switch {
 	case !s.has(u):
 		return w
