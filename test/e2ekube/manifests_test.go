@@ -215,7 +215,7 @@ func TestChartIsTheOverlay(t *testing.T) {
 	feedback := map[string]any{"ovn-nb": []any{"tcp:127.0.0.1:6641"}, "ovn-port-names": "ovn-kubernetes", "policy-status": true, "policy-events": true}
 	require.Equal(t, rightsOf(t, central(t, "feedback")("ovn-nb: [tcp:127.0.0.1:6641]\n")), rightsOf(t, helm(t, home, feedback, nil)))
 
-	ready := map[string]any{"ovn-nb": []any{"tcp:127.0.0.1:6641"}, "readiness": true}
+	ready := map[string]any{"ovn-nb": []any{"tcp:127.0.0.1:6641"}, "ovn-port-names": "ovn-kubernetes", "readiness": true}
 	require.Equal(t, rightsOf(t, central(t, "readiness")("ovn-nb: [tcp:127.0.0.1:6641]\n")), rightsOf(t, helm(t, home, ready, nil)))
 	gated := helm(t, home, ready, map[string]any{"webhook": map[string]any{"enabled": true, "readinessGate": true}})
 	gate := central(t, "readiness", "webhook", "readiness-webhook")("ovn-nb: [tcp:127.0.0.1:6641]\n")
