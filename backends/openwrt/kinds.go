@@ -20,6 +20,8 @@ type kind struct {
 	// places lists what only one object can have in the kernel, which takes the same route or rule once, and loses it when
 	// either object is deleted. It is nil for kinds without such places.
 	places func(openwrt.Object) []string
+	// decides is what an object does with a packet that it matches, for kinds of which the first that matches decides; nil for others.
+	decides func(openwrt.Object) decision
 	// volatile objects depend on more than their intent and the objects that it needs, so they are rendered each time.
 	volatile bool
 }
@@ -29,12 +31,12 @@ var kinds = sync.OnceValue(func() map[intent.DeviceKind]*kind {
 	return map[intent.DeviceKind]*kind{
 		intent.DeviceZone:         {object: openwrt.Zones, render: renderWith((*renderer).zone), digits: zoneDigits},
 		intent.DeviceForwarding:   {object: openwrt.Forwardings, render: renderWith((*renderer).forwarding)},
-		intent.DeviceFirewallRule: {object: openwrt.FirewallRules, render: renderWith((*renderer).firewallRule)},
-		intent.DeviceZoneNAT:      {object: openwrt.Redirects, render: renderWith((*renderer).zoneNAT)},
+		intent.DeviceFirewallRule: {object: openwrt.FirewallRules, render: renderWith((*renderer).firewallRule), decides: firewallDecision},
+		intent.DeviceZoneNAT:      {object: openwrt.Redirects, render: renderWith((*renderer).zoneNAT), decides: translationDecision},
 		intent.DeviceLinkRule:     {object: openwrt.NetworkRules, render: renderWith((*renderer).linkRule)},
 		intent.DeviceLinkNAT:      {object: openwrt.NATs, render: renderWith((*renderer).linkNAT)},
 		intent.DeviceWANPolicy:    {object: openwrt.Policies, render: renderWith((*renderer).wanPolicy), digits: idDigits},
-		intent.DeviceWANRule:      {object: openwrt.PolicyRules, render: renderWith((*renderer).wanRule), digits: idDigits},
+		intent.DeviceWANRule:      {object: openwrt.PolicyRules, render: renderWith((*renderer).wanRule), digits: idDigits, decides: wanDecision},
 		intent.DeviceProposal:     {object: openwrt.Proposals, render: renderWith((*renderer).proposal)},
 		intent.DeviceTunnel:       {object: openwrt.Remotes, render: renderWith((*renderer).tunnel), volatile: true},
 		intent.DeviceRoute:        {object: openwrt.Routes, render: renderWith((*renderer).route), places: routePlaces},

@@ -175,7 +175,9 @@ func (r *renderer) object(k *kind, e *intent.DeviceIntent) (*wanted, error) {
 	w.exclusive = []string{w.space() + " name " + w.name}
 	if err == nil {
 		w.object = openwrt.ObjectOf(resource)
-		w.decision = decisionOf(w.kind, w.object)
+		if k.decides != nil {
+			w.decision = k.decides(w.object)
+		}
 		if err := printable(w.object); err != nil {
 			return nil, err
 		}

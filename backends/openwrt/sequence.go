@@ -22,39 +22,29 @@ type decision struct {
 	does  string // rules that do the same may be in any order
 }
 
-// decisionOf returns what an object of an intent decides.
-func decisionOf(kind openwrt.Kind, o openwrt.Object) decision {
-	text := func(name string) string {
-		s, _ := o[name].(string)
-		return s
-	}
-	all := func(names ...string) string {
-		values := make([]string, len(names))
-		for i, name := range names {
-			values[i] = text(name)
-		}
-		return strings.Join(values, " ")
-	}
-	switch kind { //nolint:exhaustive // no other kind has an order
-	case openwrt.PolicyRules:
-		return decision{"mwan3", all("policy", "sticky", "timeout")}
-	case openwrt.Redirects:
-		if text("target") == "SNAT" {
-			return decision{"snat", all("src_dip", "src_dport")}
-		}
-		return decision{"dnat", all("dest_ip", "dest_port")}
-	case openwrt.FirewallRules:
-		switch target := text("target"); target {
-		case "MARK":
-			return decision{"mark", all("set_mark", "set_xmark")}
-		case "NOTRACK":
-			return decision{}
-		default:
-			return decision{"filter", target}
-		}
-	default:
+// firewallDecision is that of a rule between zones.
+func firewallDecision(o openwrt.Object) decision {
+	switch target := textIn(o, "target"); target {
+	case "MARK":
+		return decision{"mark", textIn(o, "set_mark") + " " + textIn(o, "set_xmark")}
+	case "NOTRACK":
 		return decision{}
+	default:
+		return decision{"filter", target}
 	}
+}
+
+// translationDecision is that of a translation between zones.
+func translationDecision(o openwrt.Object) decision {
+	if textIn(o, "target") == "SNAT" {
+		return decision{"snat", textIn(o, "src_dip") + " " + textIn(o, "src_dport")}
+	}
+	return decision{"dnat", textIn(o, "dest_ip") + " " + textIn(o, "dest_port")}
+}
+
+// wanDecision is that of a rule of mwan3.
+func wanDecision(o openwrt.Object) decision {
+	return decision{"mwan3", strings.Join([]string{textIn(o, "policy"), textIn(o, "sticky"), textIn(o, "timeout")}, " ")}
 }
 
 // foremost knows which of the objects that were passed is farthest behind, for every decision.

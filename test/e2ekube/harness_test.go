@@ -88,18 +88,11 @@ func overlay(t *testing.T, name string, components ...string) (render func(setti
 		require.NoError(t, err)
 		from, err = filepath.Rel(dir, from)
 		require.NoError(t, err)
-		var b strings.Builder
-		fmt.Fprintf(&b, "resources: [%s/overlays/%s]\n", from, name)
-		for i, c := range components {
-			if i == 0 {
-				b.WriteString("components:\n")
-			}
-			fmt.Fprintf(&b, "- %s/components/%s\n", from, c)
-		}
+		own := deployment.Kustomization(from, "overlays/"+name, components...)
 		if settings != "" {
-			b.WriteString("configMapGenerator:\n- {name: netloom, namespace: netloom-system, behavior: replace, files: [netloom.yaml]}\n")
+			own += "configMapGenerator:\n- {name: netloom, namespace: netloom-system, behavior: replace, files: [netloom.yaml]}\n"
 		}
-		require.NoError(t, os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(b.String()), 0o600))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(own), 0o600))
 		require.NoError(t, os.WriteFile(filepath.Join(dir, "netloom.yaml"), []byte(settings), 0o600))
 		objects, err := deployment.Kustomize(dir)
 		require.NoError(t, err)

@@ -40,7 +40,7 @@ type subject struct {
 	Digest map[string]string `json:"digest"`
 }
 
-// provenance writes what was built from what, as an in-toto statement with SLSA provenance 1. Nobody has signed it.
+// provenance writes what was built from what, as an in-toto statement with SLSA provenance 1. It is not signed.
 func (r *release) provenance(ctx context.Context) error {
 	subjects, err := r.checksums()
 	if err != nil {

@@ -92,7 +92,7 @@ func (c *Controller) take(ref object.Ref, revision intent.Revision) {
 	c.sort(p)
 }
 
-// concerns reports whether a pod has to be looked after by this netloom. A finished pod is never ready again.
+// concerns reports whether this netloom sets the condition of a pod. A finished pod never becomes ready again.
 func (c *Controller) concerns(is *corev1.Pod) bool {
 	return is.Status.Phase != corev1.PodSucceeded && is.Status.Phase != corev1.PodFailed && (c.opts.Node == "" || is.Spec.NodeName == c.opts.Node)
 }

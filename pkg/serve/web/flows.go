@@ -46,9 +46,14 @@ type Flows struct {
 	Other   map[flows.Verdict]uint64 `json:"other,omitempty"` // lines of flows that are not told apart, because there are too many
 }
 
-// flows lists the observed connections. The response is recomputed at most once a second: log lines, unlike states, have no
-// number by which it could be cached.
+// flows lists the observed connections.
 func (h *Handler) flows(w http.ResponseWriter, r *http.Request) {
+	h.fromLogs(w, r, func(b *board, log FlowLog) (any, error) { return describeFlows(r.URL.Query(), log, b.inventory()) })
+}
+
+// fromLogs responds with what ACL logs say. The response is recomputed at most once a second: log lines, unlike states, have no number by
+// which it could be cached.
+func (h *Handler) fromLogs(w http.ResponseWriter, r *http.Request, answer func(*board, FlowLog) (any, error)) {
 	state, ok := h.opts.Source.Newest()
 	if !ok {
 		fail(w, r, errNotSynced)
@@ -57,11 +62,11 @@ func (h *Handler) flows(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", jsonContent)
 	key := httpbody.Key{Name: r.URL.RequestURI(), Number: uint64(max(0, time.Now().Unix()))}
 	err := h.bodies.Serve(w, r, key, func(out io.Writer) error {
-		answer, err := describeFlows(r.URL.Query(), h.opts.Source.Flows(), h.newest.board(state).inventory())
+		found, err := answer(h.newest.board(state), h.opts.Source.Flows())
 		if err != nil {
 			return err
 		}
-		return encode(out, answer)
+		return encode(out, found)
 	})
 	if err != nil {
 		fail(w, r, err)

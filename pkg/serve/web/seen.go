@@ -3,7 +3,6 @@ package web
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -12,7 +11,6 @@ import (
 	"time"
 
 	"github.com/netloom/netloom/pkg/answers/flows"
-	"github.com/netloom/netloom/pkg/serve/httpbody"
 	"github.com/netloom/netloom/pkg/serve/web/chart"
 )
 
@@ -55,25 +53,9 @@ type SeenLink struct {
 	most      uint64
 }
 
-// seen answers with what was seen between the nodes of a map. As for flows, the answer is made at most once a second.
+// seen answers with what was seen between the nodes of a map.
 func (h *Handler) seen(w http.ResponseWriter, r *http.Request) {
-	state, ok := h.opts.Source.Newest()
-	if !ok {
-		fail(w, r, errNotSynced)
-		return
-	}
-	w.Header().Set("Content-Type", jsonContent)
-	key := httpbody.Key{Name: r.URL.RequestURI(), Number: uint64(max(0, time.Now().Unix()))}
-	err := h.bodies.Serve(w, r, key, func(out io.Writer) error {
-		answer, err := h.newest.board(state).seen(r.URL.Query(), h.opts.Source.Flows())
-		if err != nil {
-			return err
-		}
-		return encode(out, answer)
-	})
-	if err != nil {
-		fail(w, r, err)
-	}
+	h.fromLogs(w, r, func(b *board, log FlowLog) (any, error) { return b.seen(r.URL.Query(), log) })
 }
 
 func (b *board) seen(q url.Values, log FlowLog) (*Seen, error) {

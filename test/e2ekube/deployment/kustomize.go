@@ -8,6 +8,18 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 )
 
+// Kustomization is a kustomization.yaml for a resource and components of a directory such as deploy/kustomize.
+func Kustomization(dir, resource string, components ...string) string {
+	text := fmt.Sprintf("resources: [%s/%s]\n", dir, resource)
+	for i, c := range components {
+		if i == 0 {
+			text += "components:\n"
+		}
+		text += fmt.Sprintf("- %s/components/%s\n", dir, c)
+	}
+	return text
+}
+
 // Kustomize renders the kustomization in a directory.
 func Kustomize(dir string) ([]*unstructured.Unstructured, error) {
 	rendered, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), dir)

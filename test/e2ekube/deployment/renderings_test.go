@@ -139,15 +139,7 @@ func compose(t *testing.T, resource string, components ...string) string {
 	require.NoError(t, err)
 	from, err = filepath.Rel(dir, from)
 	require.NoError(t, err)
-	var b strings.Builder
-	fmt.Fprintf(&b, "resources: [%s/%s]\n", from, resource)
-	for i, c := range components {
-		if i == 0 {
-			b.WriteString("components:\n")
-		}
-		fmt.Fprintf(&b, "- %s/components/%s\n", from, c)
-	}
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(b.String()), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(Kustomization(from, resource, components...)), 0o600))
 	return dir
 }
 
