@@ -95,7 +95,7 @@ func (d *drill) podRightsLost() {
 // lose takes the rights to resources away and cuts the watches, which were allowed when they began.
 func (d *drill) lose(resources ...string) (giveBack func()) {
 	d.t.Helper()
-	rights := slices.DeleteFunc(rightsOf(d.t, central(d.t)("ovn-nb: [tcp:127.0.0.1:6641]\n")), func(r right) bool {
+	rights := slices.DeleteFunc(rightsToWork(d.t, central(d.t)("ovn-nb: [tcp:127.0.0.1:6641]\n")), func(r right) bool {
 		return !slices.Contains(resources, r.resource)
 	})
 	require.Len(d.t, rights, 2*len(resources))

@@ -52,6 +52,12 @@ func rightsOf(t *testing.T, objects []*unstructured.Unstructured) []right {
 	return all
 }
 
+// rightsToWork are those that netloom makes use of by itself: others it needs only when somebody asks, see TestRightsToOtherKinds.
+func rightsToWork(t *testing.T, objects []*unstructured.Unstructured) []right {
+	t.Helper()
+	return slices.DeleteFunc(rightsOf(t, objects), func(r right) bool { return r.role == othersRole })
+}
+
 // rightsOfRule lists what a rule gives; what does not depend on it is taken from like.
 func rightsOfRule(like right, rule *rbacv1.PolicyRule) []right {
 	var all []right
@@ -194,7 +200,7 @@ func TestRights(t *testing.T) {
 	w.loadBalances("web", web, web2)
 	w.defineClusterPolicies()
 	w.defineServiceImports()
-	rights := slices.DeleteFunc(rightsOf(t, central(t)(settingsFor(w.ovn))), func(r right) bool { return r.role == othersRole })
+	rights := rightsToWork(t, central(t)(settingsFor(w.ovn)))
 	await.True(t, func() bool { return len(unused(w.kube, account, rights)) == 0 }, "the new kinds are watched")
 	settled := w.ovn.Dump()
 	requireNothingForbidden(t, w.kube)

@@ -319,7 +319,7 @@ func (w *world) zonesReport(zs zones) {
 		names = append(names, target.Name)
 	}
 	require.ElementsMatch(t, []string{"ovn/node-a", "ovn/node-b"}, names)
-	rights := slices.DeleteFunc(rightsOf(t, overlay(t, "zone", "feedback")(zoneSettings)), func(r right) bool {
+	rights := slices.DeleteFunc(rightsToWork(t, overlay(t, "zone", "feedback")(zoneSettings)), func(r right) bool {
 		return r.resource == "events" || r.resource == "policystatuses" && r.verb == "create" // which is part of a patch
 	})
 	require.Empty(t, unused(w.kube, account, rights), "unused")
