@@ -95,6 +95,7 @@ func Run(t *testing.T, fresh Factory) {
 	}
 	t.Run("what is changed unseen is repaired once it is seen", c.blind)
 	t.Run("what cannot be expressed is denied and reported", c.inexpressible)
+	t.Run("an object that is refused stops no other", c.refused)
 	t.Run("a cancelled context is obeyed", c.cancelled)
 	t.Run("only the last to claim writes", c.claims)
 	t.Run("an endpoint that appears later joins", c.later)

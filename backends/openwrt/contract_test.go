@@ -37,8 +37,9 @@ type contractTarget struct {
 }
 
 var (
-	_ backendtest.CNF   = (*contractTarget)(nil)
-	_ backendtest.Loser = (*contractTarget)(nil)
+	_ backendtest.CNF     = (*contractTarget)(nil)
+	_ backendtest.Loser   = (*contractTarget)(nil)
+	_ backendtest.Refuser = (*contractTarget)(nil)
 )
 
 func (c *contractTarget) CNF() *intent.CNF { return c.cnf }
@@ -113,6 +114,19 @@ func (c *contractTarget) ForeignIntact(t testing.TB) bool {
 func (c *contractTarget) FailAt(k int) { c.device.FailAt(k, simulator.BeforeWrite) }
 
 func (c *contractTarget) LoseAt(k int) { c.device.FailAt(k, simulator.AfterWrite) }
+
+func (c *contractTarget) RefuseObject(_ testing.TB, op *backends.Op) bool {
+	if op == nil {
+		c.device.Refuse(nil)
+		return true
+	}
+	step := stepOf(op)
+	if op.Verb == backends.Delete || op.Verb == backends.Reload || step == nil {
+		return false
+	}
+	c.device.Refuse(func(kind, name string) bool { return kind == step.key.kind.String() && name == step.key.name })
+	return true
+}
 
 func (c *contractTarget) Dangling(t testing.TB) []string {
 	zones, err := c.client.List(t.Context(), openwrt.Zones)

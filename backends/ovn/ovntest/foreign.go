@@ -5,6 +5,8 @@ import (
 
 	libovsdb "github.com/ovn-kubernetes/libovsdb/ovsdb"
 
+	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/backends/backendtest"
 	"github.com/netloom/netloom/pkg/ovsdb"
 )
 
@@ -30,6 +32,21 @@ func (g *Target) AddForeign(t testing.TB) {
 	)
 	g.transact(t, g.foreignBalancers()...)
 	g.foreign = g.dumpForeign(t)
+}
+
+// RefuseObject implements backendtest.Refuser: of the rows of some tables only one can have a name, and a row of somebody else has it.
+func (g *Target) RefuseObject(t testing.TB, op *backends.Op) bool {
+	if op == nil {
+		for _, table := range []string{"Port_Group", "Address_Set"} {
+			g.transact(t, ovsdb.Delete(table, id("squatter", table)))
+		}
+		return true
+	}
+	if op.Verb != backends.Create || op.Kind != "Port_Group" && op.Kind != "Address_Set" {
+		return false
+	}
+	g.transact(t, ovsdb.Insert(op.Kind, id("squatter", op.Kind), libovsdb.Row{"name": op.Name}))
+	return true
 }
 
 // foreignBalancers adds what the schema supports.
@@ -59,3 +76,5 @@ func (g *Target) foreignBalancers() []libovsdb.Operation {
 	}
 	return ops
 }
+
+var _ backendtest.Refuser = (*Target)(nil)

@@ -31,9 +31,10 @@ type faults struct {
 	at      []injected
 	limit   int // writes until all of them fail, if limited
 	limited bool
-	delay   time.Duration // before every answer
-	hung    chan struct{} // closed by Resume; nil while not hung
-	half    bool          // the write in progress is HalfMade
+	delay   time.Duration                // before every answer
+	hung    chan struct{}                // closed by Resume; nil while not hung
+	half    bool                         // the write in progress is HalfMade
+	refuse  func(kind, name string) bool // nil refuses nothing
 
 	unsteady Unsteady
 	luck     *rand.Rand // nil while nothing is unsteady
@@ -56,6 +57,14 @@ func (d *Device) FailAt(n int, stage Stage) {
 		return
 	}
 	d.faults.at = append(d.faults.at, injected{left: n, stage: stage})
+}
+
+// Refuse answers 400, as to a value that the device does not take, to every POST and PUT of an object for which f returns true. A
+// kind is as in addresses, such as firewall/zones. nil ends that.
+func (d *Device) Refuse(f func(kind, name string) bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.faults.refuse = f
 }
 
 // FailAfter answers 500 to every write after the next n, until it is called with a negative n.

@@ -179,11 +179,21 @@ func (d *Device) collection(c *collection, req *http.Request, body []byte, raw [
 		if a != nil {
 			return *a
 		}
+		if d.refuses(c, src) {
+			return wrong(refuse(400, "Bad request"))
+		}
 		if req.Method == http.MethodPost {
 			return right(201, "")(c.post(d, src))
 		}
 		return right(200, "OK")(c.put(d, name, src, between))
 	})
+}
+
+// refuses asks whether an object is refused.
+func (d *Device) refuses(c *collection, src any) bool {
+	fields, _ := src.(map[string]any)
+	name, _ := fields["name"].(string)
+	return d.faults.refuse != nil && d.faults.refuse(c.module+"/"+c.plural, name)
 }
 
 // decodeBody reads a body, or returns the error answer.
