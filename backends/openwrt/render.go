@@ -65,6 +65,7 @@ type renderer struct {
 	// The routing rules so far, and the priorities of those without one.
 	precedence precedence
 	priorities map[intent.DeviceIntentID]int
+	disputes   disputes
 }
 
 // secret is what a reference to a Secret resolved to.
@@ -127,6 +128,9 @@ func (r *renderer) add(e *intent.DeviceIntent) {
 		r.out.objects[w.key] = w
 		r.out.from[e] = w
 		r.placed[e.ID] = w.key
+		if rule, ok := e.Spec.(*intent.LinkRule); ok {
+			r.out.skips = append(r.out.skips, r.disputes.add(e.ID, rule)...)
+		}
 	case errors.As(err, &keep) && w != nil:
 		r.out.keep[w.key] = true
 		r.placed[e.ID] = w.key
