@@ -246,6 +246,10 @@ generate: ## Regenerate files
 page-library: ## Copy the web page's library from npm, as pkg/serve/web/npm pins it (npm, the network)
 	pkg/serve/web/npm/copy
 
+.PHONY: docs
+docs: ## Build the site of the documentation in bin/docs, with VERSIONS='v0.1.0 …' beside it (git, npm, the network)
+	docs/.vitepress/build bin/docs $(VERSIONS)
+
 .PHONY: verify
 verify: ## Fail if the go.mod of any module here or a generated file is out of date
 	@for module in $$(git ls-files 'go.mod' '*/go.mod' | xargs -n 1 dirname); do \

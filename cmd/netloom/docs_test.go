@@ -13,15 +13,14 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the output that the documentation shows")
 
-// TestDocsShowRealOutput runs the commands in the console blocks of docs/commands, docs/clusters.md and README.md, and compares what they
-// print. A block
-// whose last line is … shows the beginning only.
+// TestDocsShowRealOutput runs the commands in the console blocks of docs/commands, some other pages of docs and README.md, and compares
+// what they print. A block whose last line is … shows the beginning only.
 func TestDocsShowRealOutput(t *testing.T) {
 	t.Chdir(filepath.Join("..", ".."))
 	pages, err := filepath.Glob(filepath.Join("docs", "commands", "*.md"))
 	require.NoError(t, err)
 	require.NotEmpty(t, pages)
-	for _, page := range append(pages, "README.md", filepath.Join("docs", "clusters.md")) {
+	for _, page := range append(pages, "README.md", filepath.Join("docs", "clusters.md"), filepath.Join("docs", "index.md")) {
 		t.Run(filepath.Base(page), func(t *testing.T) {
 			text, err := os.ReadFile(page)
 			require.NoError(t, err)
