@@ -214,7 +214,7 @@ vulncheck: $(VULNCHECK) ## Check the binary for known vulnerabilities (queries v
 
 .PHONY: sbom
 sbom: build ## Write the SBOM of bin/netloom and its image to .cache/netloom.cdx.json (CycloneDX)
-	$(GO) run ./test/sbom $(BIN) > .cache/netloom.cdx.json
+	$(GO) run ./test/sbom -npm pkg/serve/web/npm/package-lock.json $(BIN) > .cache/netloom.cdx.json
 
 .PHONY: release
 release: ## Build what a release is made of in dist/, from a clean tree: programs, image, manifests, SBOMs, checksums (VERSION=v0.1.0)

@@ -55,8 +55,8 @@ type dependency struct {
 	On  []string `json:"dependsOn,omitempty"`
 }
 
-// describe makes the bill of a program from the build information in it.
-func describe(info *debug.BuildInfo, content []byte) (*bill, error) {
+// describe makes the bill of a program from the build information in it, and of what else is embedded.
+func describe(info *debug.BuildInfo, content []byte, embedded ...component) (*bill, error) {
 	sum := sha256.Sum256(content)
 	whole := component{
 		Ref: purl(info.Path, info.Main.Version), Type: "application", Name: path.Base(info.Path), Version: info.Main.Version,
@@ -78,6 +78,7 @@ func describe(info *debug.BuildInfo, content []byte) (*bill, error) {
 		}
 		b.Components = append(b.Components, c)
 	}
+	b.Components = append(b.Components, embedded...)
 	all := dependency{Ref: whole.Ref}
 	for i := range b.Components {
 		c := &b.Components[i]

@@ -5,6 +5,7 @@ import (
 	"debug/buildinfo"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -18,28 +19,41 @@ func main() {
 }
 
 func run(args []string, to io.Writer) error {
-	inOther := len(args) > 0 && args[0] == "-spdx"
-	if inOther {
-		args = args[1:]
+	flags := flag.NewFlagSet("sbom", flag.ContinueOnError)
+	inOther := flags.Bool("spdx", false, "write SPDX 2.3 instead of CycloneDX 1.6")
+	locked := flags.String("npm", "", "package-lock.json of what is embedded in the program")
+	if err := flags.Parse(args); err != nil {
+		return err
 	}
-	if len(args) != 1 {
+	if flags.NArg() != 1 {
 		return errors.New("expected one program")
 	}
-	content, err := os.ReadFile(args[0]) //nolint:gosec // the file is named by the user
+	program := flags.Arg(0)
+	content, err := os.ReadFile(program) //nolint:gosec // the file is named by the user
 	if err != nil {
 		return err
 	}
 	info, err := buildinfo.Read(bytes.NewReader(content))
 	if err != nil {
-		return fmt.Errorf("%s: %w", args[0], err)
+		return fmt.Errorf("%s: %w", program, err)
 	}
-	bill, err := describe(info, content)
+	var embedded []component
+	if *locked != "" {
+		text, err := os.ReadFile(*locked)
+		if err != nil {
+			return err
+		}
+		if embedded, err = npmPackages(text); err != nil {
+			return fmt.Errorf("%s: %w", *locked, err)
+		}
+	}
+	bill, err := describe(info, content, embedded...)
 	if err != nil {
 		return err
 	}
 	out := json.NewEncoder(to)
 	out.SetIndent("", "  ")
-	if inOther {
+	if *inOther {
 		return out.Encode(inSPDX(bill))
 	}
 	return out.Encode(bill)

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"testing"
@@ -168,4 +169,21 @@ func TestTheImageContainsTheProgramAlone(t *testing.T) {
 func TestOtherFilesAreRefused(t *testing.T) {
 	require.ErrorContains(t, run(nil, io.Discard), "expected one program")
 	require.ErrorContains(t, run([]string{"main.go"}, io.Discard), "main.go: ")
+}
+
+// TestEmbeddedPackagesAreListed lists what the web page has from npm, with the hashes of the lock file.
+func TestEmbeddedPackagesAreListed(t *testing.T) {
+	text, err := os.ReadFile("../../pkg/serve/web/npm/package-lock.json")
+	require.NoError(t, err)
+	packages, err := npmPackages(text)
+	require.NoError(t, err)
+	require.NotEmpty(t, packages)
+	require.Equal(t, "@dagrejs/dagre", packages[0].Name)
+	require.Regexp(t, `^pkg:npm/%40dagrejs/dagre@\d+\.\d+\.\d+$`, packages[0].PURL)
+	require.Regexp(t, `^[0-9a-f]{128}$`, packages[0].Hashes[0].Content)
+	b, err := describe(&debug.BuildInfo{GoVersion: "go1.26", Path: "x/y"}, nil, packages...)
+	require.NoError(t, err)
+	require.Len(t, inSPDX(b).Packages, 2+len(packages), "with the program and the standard library")
+	_, err = npmPackages([]byte(`{"packages":{"node_modules/a":{"version":"1","integrity":"md5-0"}}}`))
+	require.ErrorContains(t, err, "a: integrity")
 }
