@@ -70,6 +70,9 @@ func newLog(cmd *cobra.Command, cfg *config.Config) *logrus.Logger {
 	} else {
 		log.SetFormatter(&logrus.JSONFormatter{})
 	}
+	for _, warning := range cfg.Warnings() {
+		log.WithField("reason", warning).Warn("a setting is deprecated")
+	}
 	return log
 }
 

@@ -44,6 +44,9 @@ Settings come from flags, NETLOOM_… environment variables and a file; docs/con
 			case printConfig:
 				return cfg.Print(cmd.OutOrStdout())
 			case checkConfig:
+				for _, warning := range cfg.Warnings() {
+					cmd.PrintErrln("warning:", warning)
+				}
 				_, err := fmt.Fprintln(cmd.OutOrStdout(), "the configuration is valid")
 				return err
 			}

@@ -75,6 +75,8 @@ type Config struct {
 
 	all     []setting.Setting // that were read
 	origins map[string]Origin // by key
+	// warnings are about deprecated names and settings.
+	warnings []string
 }
 
 // Origin is where the value of a setting came from. The zero value is the default.

@@ -34,7 +34,9 @@ func parseFile(path string, content []byte, known []setting.Setting) settingsFil
 	}
 	settings := map[string]setting.Setting{}
 	for _, s := range known {
-		settings[s.Key] = s
+		for _, name := range spellings(&s) {
+			settings[name.key] = s
+		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(raw)) {
 		s, ok := settings[key]

@@ -33,9 +33,12 @@ func Bind(flags *pflag.FlagSet, backends ...setting.Group) { bind(flags, Setting
 func bind(flags *pflag.FlagSet, settings []setting.Setting) {
 	flags.String(fileKey, "", "YAML file with settings; docs/config.md lists its keys")
 	for _, s := range settings {
-		f := flags.VarPF(&rawFlag{kind: s.Kind, text: s.Default}, s.FlagName(), "", s.Usage)
-		if s.Kind == setting.KindBool {
-			f.NoOptDefVal = "true"
+		for i, name := range spellings(&s) {
+			f := flags.VarPF(&rawFlag{kind: s.Kind, text: s.Default}, name.flag, "", s.Usage)
+			f.Hidden = i > 0 || s.Removed != ""
+			if s.Kind == setting.KindBool {
+				f.NoOptDefVal = "true"
+			}
 		}
 	}
 }
@@ -91,6 +94,7 @@ func (c *Config) load(
 	for _, s := range settings {
 		value, from := find(&s, flags, env, file)
 		c.origins[s.Key] = from
+		c.warnings = append(c.warnings, warningsOf(&s, flags, env, file)...)
 		if from.Kind == FromDefault && value == "" {
 			continue
 		}
@@ -133,14 +137,12 @@ func readSettings(
 func find(
 	s *setting.Setting, flags *pflag.FlagSet, env func(string) (string, bool), file settingsFile,
 ) (string, Origin) {
-	if f := flags.Lookup(s.FlagName()); f != nil && f.Changed {
-		return f.Value.String(), Origin{FromFlag, s.Flag()}
-	}
-	if v, ok := env(s.Env()); ok {
-		return v, Origin{FromEnv, s.Env()}
-	}
-	if v, ok := file.values[s.Key]; ok {
-		return v, Origin{FromFile, file.path}
+	for _, kind := range []OriginKind{FromFlag, FromEnv, FromFile} {
+		for _, name := range spellings(s) {
+			if value, from := name.find(kind, flags, env, file); from.Kind == kind {
+				return value, from
+			}
+		}
 	}
 	return s.Default, Origin{}
 }

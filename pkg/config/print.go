@@ -15,6 +15,9 @@ func (c *Config) Print(w io.Writer) error {
 	var lines [][2]string
 	width := 0
 	for _, s := range c.all {
+		if s.Removed != "" {
+			continue
+		}
 		value := s.Show()
 		if list, ok := value.([]string); ok {
 			value = strings.Join(list, ",")
@@ -71,6 +74,10 @@ lower case and with dashes: ` + "`gateway-shared-watches: true`" + `. Other comm
 // documentTable writes a row for each setting.
 func documentTable(b *strings.Builder, settings []setting.Setting) {
 	for _, s := range settings {
+		if s.Removed != "" {
+			fmt.Fprintf(b, "| `%s` | `%s` | none | **Deprecated**: has no effect, and will be an error in %s: %s. |\n", s.Flag(), s.Env(), s.Removed, s.Usage)
+			continue
+		}
 		def := "none"
 		if s.Default != "" {
 			def = "`" + s.Default + "`"
@@ -78,6 +85,9 @@ func documentTable(b *strings.Builder, settings []setting.Setting) {
 		usage := strings.ToUpper(s.Usage[:1]) + s.Usage[1:] + "."
 		if s.Kind != setting.KindBool && (s.Expect != "" || len(s.Choices) > 0) {
 			usage += " Expects " + s.Expected() + "."
+		}
+		for _, f := range s.Former {
+			usage += fmt.Sprintf(" Until %s also `--%s` and `%s`, with a warning.", f.Removed, f.Key, f.Env())
 		}
 		fmt.Fprintf(b, "| `%s` | `%s` | %s | %s |\n", s.Flag(), s.Env(), def, strings.ReplaceAll(usage, "|", `\|`))
 	}

@@ -44,6 +44,11 @@ type Setting struct {
 	Expect  string   // the valid values, in words; "" is Choices
 	Choices []string // the valid values, if there are few
 	Usage   string   // what it does, in one sentence without a full stop
+	// Former are the names of earlier releases that still work, with a warning.
+	Former []Former
+	// Removed is the release that will no longer accept the setting, which has no effect any more; "" for one that has. Usage says what
+	// to do instead.
+	Removed string
 
 	// Set parses a value into the variable, and reports whether it is valid.
 	Set func(text string) bool
@@ -55,9 +60,7 @@ type Setting struct {
 const EnvPrefix = "NETLOOM_"
 
 // Env is the environment variable of the setting.
-func (s *Setting) Env() string {
-	return EnvPrefix + strings.ToUpper(strings.ReplaceAll(s.Key, "-", "_"))
-}
+func (s *Setting) Env() string { return env(s.Key) }
 
 // FlagName is the name of the setting's flag, without its dashes.
 func (s *Setting) FlagName() string { return cmp.Or(s.Name, s.Key) }
@@ -72,6 +75,17 @@ func (s *Setting) Expected() string {
 	}
 	return s.Expect
 }
+
+// Former is an earlier name of a setting.
+type Former struct {
+	Key     string // in the file, and the flag without its dashes
+	Removed string // the release that will no longer accept it, such as v0.3.0: two after the one that renamed the setting
+}
+
+// Env is the environment variable of the earlier name.
+func (f Former) Env() string { return env(f.Key) }
+
+func env(key string) string { return EnvPrefix + strings.ToUpper(strings.ReplaceAll(key, "-", "_")) }
 
 // Group is the settings of one owner.
 type Group struct {

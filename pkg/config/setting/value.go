@@ -20,6 +20,16 @@ func Text(key, def, usage string, value *string) Setting {
 	}
 }
 
+// Retired accepts anything, and has no effect: a setting of earlier releases, until a release. Advice is what to do instead, as in
+// "address families are detected".
+func Retired(key string, kind Kind, removed, advice string) Setting {
+	return Setting{
+		Key: key, Kind: kind, Expect: "anything", Usage: advice, Removed: removed,
+		Set:  func(string) bool { return true },
+		Show: func() any { return nil },
+	}
+}
+
 // Matching accepts text that matches pattern. Expect describes it. The pattern is compiled when the first value is checked: a command
 // has many settings, of which few are given.
 func Matching(key, def, usage, expect, pattern string, value *string) Setting {
