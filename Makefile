@@ -139,6 +139,10 @@ roads: ## Run the tests that make test samples in full: every road of every scen
 explore: ## Look for seeds and inputs that fail, for MINUTES (30), from where the last run stopped (ONLY=regexp)
 	$(GO) run ./test/explore -minutes $(MINUTES) -only '$(ONLY)'
 
+.PHONY: upgrade
+upgrade: ## Go up and down between this version and earlier ones, which it builds from the history (minutes the first time, then cached)
+	$(GO) test -tags e2e -count=1 -timeout 60m ./test/upgrade
+
 .PHONY: soak
 soak: ONLY := ^[^/]+/
 soak: explore ## Explore random tests only (MINUTES=30)
@@ -260,6 +264,11 @@ verify: ## Fail if the go.mod of any module here or a generated file is out of d
 	if ! diff <(echo "$$before") <(tree); then \
 		echo "these generated files were stale; 'make generate' has rewritten them: commit them" >&2; exit 1; \
 	fi
+
+.PHONY: upgrade-record
+upgrade-record: ## Record the rows that earlier versions write (test/upgrade/versions.txt), after a change of rows
+	$(GO) test -tags e2e -count=1 -timeout 60m -run '^TestRecordsAreWhatTheVersionsWrite$$' ./test/upgrade -record
+	$(GO) test -count=1 ./test/upgrade -update
 
 .PHONY: golden
 golden: ## Rewrite golden files; review the diff like code
