@@ -49,7 +49,7 @@ func bandOf(schema ovsdb.Schema, t intent.Tier) band {
 	case hasTiers(schema):
 		return band{tier: tierBaseline, top: priorityTop - 1, size: levels * 31, perLevel: 31}
 	case t == intent.TierAdmin:
-		return band{top: priorityTop - 1, size: levels * 30, perLevel: 30}
+		return band{top: priorityTop - 1, size: levels * 29, perLevel: 29}
 	default:
 		return band{top: priorityDrop - 1, size: priorityDrop - 1}
 	}

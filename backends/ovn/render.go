@@ -18,13 +18,16 @@ import (
 // ACL priorities of TierNetworkPolicy, within OVN's 0 to 32767. Isolation drops with the lowest priority, then come logged drops
 // of policies, what rules allow, what rules deny, and address resolution, which nothing else matches. A pod always reaches itself
 // through a load balancer, so that comes before what rules of its group deny. See band for the other tiers.
+//
+// They are where kube-ovn has its own network policies (2000 and 2001): below them it lets the pods of a private subnet (1001), or of one
+// with allowEWTraffic (1900), reach each other, which must not come before isolation; above them, its security groups drop (2003).
 const (
-	priorityDrop       = 1000
-	priorityLoggedDrop = 1001
-	priorityAllow      = 1002
-	priorityDeny       = 1003
-	priorityResolution = 1003
-	priorityHairpin    = 1004
+	priorityDrop       = 2000
+	priorityLoggedDrop = 2001
+	priorityAllow      = 2002
+	priorityDeny       = 2003
+	priorityResolution = 2003
+	priorityHairpin    = 2004
 )
 
 // resolution matches what a host needs to find its neighbours over IPv4. Over IPv6 OVN itself lets neighbor and router
