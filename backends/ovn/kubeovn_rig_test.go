@@ -75,7 +75,9 @@ func mine(more ...string) libovsdb.OvsMap {
 	return ovsdb.Map(ids)
 }
 
-func ref(table, name string) libovsdb.UUID { return libovsdb.UUID{GoUUID: simulator.UUIDOf(table, name)} }
+func ref(table, name string) libovsdb.UUID {
+	return libovsdb.UUID{GoUUID: simulator.UUIDOf(table, name)}
+}
 
 // addVPC adds a logical router, and the load balancers that a VPC has for its Services: those of ClientIP affinity are apart.
 func (k *kubeOVN) addVPC(t testing.TB, name string) {
