@@ -20,20 +20,15 @@ const plainLabels = 64
 type opaquePods struct {
 	most   int // labels and named ports of one pod
 	ledger *budget.Ledger
-	large  map[object.Ref]largePod // that count
-	redo   map[object.Ref]bool     // of these, those whose standing has changed
+	large  map[object.Ref]*corev1.Pod // that count
+	redo   map[object.Ref]bool        // of these, those whose standing has changed
 	opaque map[object.Ref]bool
-}
-
-type largePod struct {
-	key object.Key
-	pod *corev1.Pod
 }
 
 func newOpaquePods(limits budget.Limits, shares budget.Shares) *opaquePods {
 	o := &opaquePods{
 		most:  cmp.Or(limits[budget.Labels], budget.Default()[budget.Labels]),
-		large: map[object.Ref]largePod{}, redo: map[object.Ref]bool{}, opaque: map[object.Ref]bool{},
+		large: map[object.Ref]*corev1.Pod{}, redo: map[object.Ref]bool{}, opaque: map[object.Ref]bool{},
 	}
 	o.ledger = budget.NewLedger(shares, nil, func(ref object.Ref) { o.redo[ref] = true })
 	return o
@@ -49,11 +44,10 @@ func (t *Translator) limit(key object.Key, pod *corev1.Pod, e *labelcache.Endpoi
 		t.unlimit(ref)
 		return
 	}
-	because := ""
-	if size > t.opaque.most {
+	because := t.opaque.beyond(e)
+	if because != "" {
 		t.unlimit(ref)
-		because = fmt.Sprintf("it has %d labels and named ports, more than %d, the limit for one pod", size, t.opaque.most)
-	} else if t.opaque.large[ref] = (largePod{key, pod}); t.standing(ref, pod, size) != budget.Within {
+	} else if t.opaque.large[ref] = pod; t.standing(ref, pod, size) != budget.Within {
 		because = fmt.Sprintf("the pods of namespace %s with more than %d labels and named ports exceed their budget, and this is one of the newest",
 			ref.Namespace, plainLabels)
 	}
@@ -62,8 +56,16 @@ func (t *Translator) limit(key object.Key, pod *corev1.Pod, e *labelcache.Endpoi
 		return
 	}
 	faults.Add("metadata.labels", "%s; no policy selects it, and it is isolated in both directions", because)
-	e.Labels, e.Ports, e.Opaque = nil, nil, true
-	t.setOpaque(ref, key.Cluster == t.source.Cluster) // those of other clusters are never subjects
+	*e = *opaque(e)
+	t.setOpaque(ref, true)
+}
+
+// beyond says why an endpoint exceeds the budget of one pod; "" if it does not.
+func (o *opaquePods) beyond(e *labelcache.Endpoint) string {
+	if size := len(e.Labels) + len(e.Ports); size > o.most {
+		return fmt.Sprintf("it has %d labels and named ports, more than %d, the limit for one pod", size, o.most)
+	}
+	return ""
 }
 
 func (t *Translator) standing(ref object.Ref, pod *corev1.Pod, size int) budget.Standing {
@@ -96,19 +98,11 @@ func (t *Translator) limitPods() {
 		redo := t.opaque.redo
 		t.opaque.redo = map[object.Ref]bool{}
 		for ref := range redo {
-			if of, still := t.opaque.large[ref]; still {
-				t.putAgain(of)
+			if pod := t.opaque.large[ref]; pod != nil {
+				t.putPod(pod)
 			}
 		}
 	}
 	t.opaque.ledger.Report(t.problems, t.source.Cluster, "pods", "labels and named ports of pods")
 	t.policies.IsolateOpaque(len(t.opaque.opaque) > 0)
-}
-
-func (t *Translator) putAgain(of largePod) {
-	if of.key.Cluster == t.source.Cluster {
-		t.putPod(of.pod)
-	} else {
-		t.putPeerPod(of.key, of.pod)
-	}
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/netloom/netloom/translator/field"
 )
 
-// peerObjects holds what is known of another cluster: the names of its namespaces and the keys of its pods.
+// peerObjects holds what is known of another cluster: its namespaces and the keys of its pods.
 type peerObjects struct {
-	namespaces map[string]bool
+	namespaces map[string]*corev1.Namespace
 	pods       map[object.Key]bool
 }
 
@@ -24,13 +24,13 @@ func (t *Translator) PutPeer(cluster string, o any) error {
 	}
 	of := t.peers[cluster]
 	if of == nil {
-		of = &peerObjects{namespaces: map[string]bool{}, pods: map[object.Key]bool{}}
+		of = &peerObjects{namespaces: map[string]*corev1.Namespace{}, pods: map[object.Key]bool{}}
 		t.peers[cluster] = of
 	}
 	switch o := o.(type) {
 	case *corev1.Namespace:
-		of.namespaces[o.Name] = true
-		t.cache.SetNamespace(cluster, o.Name, t.source.InSet(cluster, o).Labels)
+		of.namespaces[o.Name] = o
+		t.putRemoteNamespace(cluster, o)
 	case *corev1.Pod:
 		key := object.Key{Cluster: cluster, Namespace: o.Namespace, Name: o.Name}
 		of.pods[key] = true
@@ -49,13 +49,18 @@ func (t *Translator) putPeerPod(key object.Key, pod *corev1.Pod) {
 		t.dropPeerPod(key)
 		return
 	}
-	t.limit(key, pod, &endpoint, &faults)
-	t.putEndpoint(key, &podEntry{endpoint: &endpoint, problems: faults.List, leaving: pod.DeletionTimestamp != nil})
+	if because := t.opaque.beyond(&endpoint); because != "" {
+		faults.Add("metadata.labels", "%s; it matches no policy", because)
+		endpoint = *opaque(&endpoint)
+	}
+	t.putRemotePod(key, pod.CreationTimestamp, &podEntry{endpoint: &endpoint, problems: faults.List, leaving: pod.DeletionTimestamp != nil})
 	t.space.look(key, endpoint.Addrs)
 }
 
 func (t *Translator) dropPeerPod(key object.Key) {
-	t.dropPod(key)
+	t.remotes.forget(remoteRef(object.KindPod, key))
+	t.putEndpoint(key, nil)
+	t.problems.Set(peerRef(key), nil)
 	t.space.look(key, nil)
 }
 
@@ -74,7 +79,7 @@ func (t *Translator) RemovePeer(cluster, kind, namespace, name string) {
 	switch kind {
 	case object.KindNamespace:
 		delete(of.namespaces, name)
-		t.cache.DeleteNamespace(cluster, name)
+		t.dropRemoteNamespace(cluster, name)
 	case object.KindPod:
 		key := object.Key{Cluster: cluster, Namespace: namespace, Name: name}
 		delete(of.pods, key)
@@ -92,7 +97,7 @@ func (t *Translator) RemoveCluster(cluster string) {
 		t.dropPeerPod(key)
 	}
 	for name := range of.namespaces {
-		t.cache.DeleteNamespace(cluster, name)
+		t.dropRemoteNamespace(cluster, name)
 	}
 	delete(t.peers, cluster)
 }

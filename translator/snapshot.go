@@ -14,6 +14,7 @@ func (t *Translator) Snapshot() *intent.Snapshot {
 	next := t.snapshot.Next()
 	var changes []labelcache.Change
 	t.limitPods()
+	t.limitRemotes()
 	for {
 		t.policies.Translate(next)
 		t.sdwan.Translate(next)

@@ -47,7 +47,7 @@ type Options struct {
 	// Budget is what one NetworkPolicy or Service may cost. One that costs more fails closed: a policy isolates what it
 	// selects and allows nothing, a Service has no backends. The zero value is budget.Default.
 	Budget budget.Limits
-	// Shares is what the NetworkPolicies, Services or pods of one namespace may cost together, and those of all. The newest ones beyond it
+	// Shares is what the NetworkPolicies, Services or pods of one namespace, or of another cluster, may cost together, and those of all. The newest ones beyond it
 	// fail closed as well: a pod counts as having no labels, and is isolated. Zeros are those of budget.SharesOf without a memory limit.
 	Shares budget.All
 }
@@ -65,6 +65,7 @@ type Translator struct {
 	problems  *object.Problems
 	pods      podTable
 	opaque    *opaquePods
+	remotes   *remotes
 	peers     map[string]*peerObjects // by cluster
 	space     addressSpace
 	sets      *sets.Table
@@ -101,6 +102,7 @@ func New(opts Options) *Translator {
 	shares := opts.Shares.WithDefaults()
 	t.policies = policy.NewTable(t.source, opts.Budget, shares.Policies, t.sets, t.hosts, t.dirty, t.problems, opts.PartsOnly)
 	t.opaque = newOpaquePods(opts.Budget, shares.Pods)
+	t.remotes = newRemotes(shares.Peers)
 	t.services = service.NewTable(t.source, opts.Budget, shares.Services, t.dirty, t.problems)
 	t.sdwan = sdwan.NewTable(t.source, opts.SDWAN, t.sets, t.hosts, t.dirty, t.problems)
 	return t

@@ -288,3 +288,35 @@ func TestOthersDoNotWaitForANamespaceThatChangesMuch(t *testing.T) {
 		require.Zero(t, p.Oldest(p.Latest().Revision()))
 	})
 }
+
+// TestAFloodOfAnySizeComesOneByOne counts how many policies of a flood go into force before and with a policy of others that comes when
+// the flood is there, for floods of different sizes: the one that was under way, and one that is larger than a slice.
+func TestAFloodOfAnySizeComesOneByOne(t *testing.T) {
+	for _, size := range []int{2, 20, 200} {
+		synctest.Test(t, func(t *testing.T) {
+			src := pipelinetest.New()
+			p := newPipeline(t, src)
+			p.Follow(func(intent.Revision) bool { return true }) // targets are as quick as can be
+			src.Put(pipelinetest.Namespace("shop"))
+			src.Sync()
+			p.Step()
+			var order []string
+			p.OnPublish(func(got pipeline.Published) {
+				for _, ref := range got.Events {
+					order = append(order, ref.Namespace)
+				}
+			})
+			for i := range size {
+				src.Put(flooding(i))
+			}
+			p.Step()
+			src.Put(pipelinetest.Policy("small", "web", "db"))
+			p.Step()
+			require.Equal(t, "flood flood shop", strings.Join(order, " "), "of %d", size)
+			for range size {
+				p.Step()
+			}
+			require.Len(t, order, size+1, "all of the flood is in force in the end")
+		})
+	}
+}

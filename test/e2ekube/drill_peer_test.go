@@ -33,7 +33,7 @@ func TestDrillPeer(t *testing.T) {
 	peer := newPeer(t)
 	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
 	require.NoError(t, os.WriteFile(kubeconfig, fmt.Appendf(nil, peerKubeconfig, peer.url), 0o600))
-	f := newFilesDrillIn(t, t.TempDir(), "--confirm-interval", "2s", "--cluster", "a", "--peer-clusters", "b", "--peer-kubeconfig", kubeconfig)
+	f := newFilesDrillIn(t, t.TempDir(), "--confirm-interval", "2s", "--budget-memory", "256Mi", "--cluster", "a", "--peer-clusters", "b", "--peer-kubeconfig", kubeconfig)
 	f.denied(0)
 	f.awaitPeer("", 0)
 
@@ -47,8 +47,13 @@ func TestDrillPeer(t *testing.T) {
 		slowest = max(slowest, time.Since(began))
 	}
 	f.awaitPeer("", pods)
-	reportDrill(t, f.netloom.PID(), fmt.Sprintf("another cluster delivers %d pods with 20 labels each, no two alike, in %.0f s", pods, time.Since(began).Seconds()),
-		"nothing", fmt.Sprintf("the slowest of 4: %v", slowest.Round(time.Millisecond)), "–")
+	took := time.Since(began)
+	problems, err := f.ask(http.MethodGet, "/debug/problems")
+	require.NoError(t, err)
+	require.Contains(t, problems, "Budget/b/peers: the pods and namespaces of cluster b exceed their budget: ")
+	reportDrill(t, f.netloom.PID(), fmt.Sprintf("another cluster delivers %d pods with 20 labels each, no two alike, in %.0f s", pods, took.Seconds()),
+		"nothing: pods beyond the budget match no policy", fmt.Sprintf("the slowest of 4: %v", slowest.Round(time.Millisecond)),
+		"a problem of the budget, with its use and the largest object")
 
 	t.Log("the other cluster hangs")
 	peer.hang()

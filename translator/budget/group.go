@@ -100,13 +100,13 @@ type overdraft struct {
 	Most      int64 // the cost of the largest of those that fit in, without what it selects
 }
 
-// describe says which objects do not fit in, what is used, and what takes most of it.
-func (o *overdraft) describe(what string) string {
+// describe says which objects of a group do not fit in, what is used, and what takes most of it.
+func (o *overdraft) describe(what, group string) string {
 	of := "the cluster-wide " + what
 	if o.Namespace != "" {
-		of = fmt.Sprintf("the %s of namespace %s", what, o.Namespace)
+		of = fmt.Sprintf("the %s of %s %s", what, group, o.Namespace)
 	}
-	limit := "the limit of a namespace"
+	limit := "the limit of a " + group
 	if o.ByTotal {
 		limit = fmt.Sprintf("its share of the limit of all %s", what)
 	}

@@ -1,6 +1,7 @@
 package budget
 
 import (
+	"cmp"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -12,6 +13,8 @@ import (
 // want less than an equal share get it all. Which objects fit in depends on their costs and ages alone, not on the order of
 // calls. It is not safe for concurrent use.
 type Ledger struct {
+	Group string // what a group of objects is called in problems; "" is a namespace
+
 	shares  Shares
 	size    func(term string) int
 	changed func(object.Ref)
@@ -67,6 +70,14 @@ func (l *Ledger) Standing(ref object.Ref, created metav1.Time) Standing {
 	l.entries[ref] = e
 	l.dirty[g.name] = true
 	return e.standing
+}
+
+// Created returns when an object was created that is known.
+func (l *Ledger) Created(ref object.Ref) metav1.Time {
+	if e := l.entries[ref]; e != nil {
+		return e.created
+	}
+	return metav1.Time{}
 }
 
 // Fits reports whether an object is Within, or would be if it were entered.
@@ -142,14 +153,14 @@ func (l *Ledger) Resize(id string, endpoints int) {
 	l.lower(object.Ref{})
 }
 
-// Report reports the namespaces whose objects do not all fit in, and takes back what no longer holds. Budget is the name under which
+// Report reports the groups whose objects do not all fit in, and takes back what no longer holds. Budget is the name under which
 // it reports, and what is the plural of the objects.
 func (l *Ledger) Report(problems *object.Problems, cluster, budget, what string) {
 	for namespace, o := range l.overdrafts() {
 		ref := object.Ref{Kind: "Budget", Namespace: namespace, Name: budget}
 		var found []object.Problem
 		if o != nil {
-			found = []object.Problem{{Cluster: cluster, Ref: ref, Message: o.describe(what)}}
+			found = []object.Problem{{Cluster: cluster, Ref: ref, Message: o.describe(what, cmp.Or(l.Group, "namespace"))}}
 		}
 		problems.Set(ref, found)
 	}
@@ -157,6 +168,9 @@ func (l *Ledger) Report(problems *object.Problems, cluster, budget, what string)
 
 // overdrafts returns the namespaces for which something changed since the last call: nil for those where all objects fit in.
 func (l *Ledger) overdrafts() map[string]*overdraft {
+	if len(l.dirty) == 0 {
+		return nil
+	}
 	out := make(map[string]*overdraft, len(l.dirty))
 	for name := range l.dirty {
 		out[name] = nil

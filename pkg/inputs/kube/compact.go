@@ -23,6 +23,7 @@ type compactPod struct {
 	ip              string
 	namespace, node unique.Handle[string]
 	phase           unique.Handle[corev1.PodPhase]
+	created         int64      // in seconds since 1970; 0 is not known
 	labels          *podLabels // nil for none
 	containers      *podContainers
 	ips             []corev1.PodIP // nil if ip is the only one
@@ -66,6 +67,9 @@ func (c compactor) compact(o source.Object) any {
 		name: p.Name, version: p.ResourceVersion, uid: p.UID, ip: p.Status.PodIP,
 		namespace: unique.Make(p.Namespace), node: unique.Make(p.Spec.NodeName), phase: unique.Make(p.Status.Phase),
 		containers: c.share(p.Spec.InitContainers, p.Spec.Containers), hostNetwork: p.Spec.HostNetwork,
+	}
+	if !p.CreationTimestamp.IsZero() {
+		out.created = p.CreationTimestamp.Unix()
 	}
 	if len(p.Annotations)+len(p.Spec.ReadinessGates) > 0 || p.DeletionTimestamp != nil {
 		out.few = &podFew{annotations: pairs(p.Annotations), deleted: p.DeletionTimestamp}
@@ -162,6 +166,9 @@ func (p *compactPod) expand() source.Object {
 			InitContainers: p.containers.init, Containers: p.containers.of, NodeName: p.node.Value(), HostNetwork: p.hostNetwork,
 		},
 		Status: corev1.PodStatus{Phase: p.phase.Value(), PodIP: p.ip, PodIPs: p.ips},
+	}
+	if p.created != 0 {
+		out.CreationTimestamp = metav1.Unix(p.created, 0)
 	}
 	if p.labels != nil {
 		out.Labels = p.labels.of

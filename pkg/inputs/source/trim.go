@@ -35,11 +35,12 @@ func trimPolicy(p *networkingv1.NetworkPolicy) {
 
 func trimNamespace(n *corev1.Namespace) {
 	*n = corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
-		Name:            n.Name,
-		UID:             n.UID,
-		ResourceVersion: n.ResourceVersion,
-		Labels:          n.Labels,
-		Annotations:     withoutLastApplied(n.Annotations),
+		Name:              n.Name,
+		UID:               n.UID,
+		ResourceVersion:   n.ResourceVersion,
+		CreationTimestamp: n.CreationTimestamp, // in a budget, the oldest objects come first
+		Labels:            n.Labels,
+		Annotations:       withoutLastApplied(n.Annotations),
 	}}
 }
 
@@ -51,6 +52,8 @@ func trimPod(p *corev1.Pod) {
 			Namespace:       p.Namespace,
 			UID:             p.UID,
 			ResourceVersion: p.ResourceVersion, // informers distinguish a change from a resync by it
+			// In a budget, the oldest objects come first.
+			CreationTimestamp: p.CreationTimestamp,
 			// A terminating pod gives way to the next owner of its address.
 			DeletionTimestamp: p.DeletionTimestamp,
 			Labels:            p.Labels,

@@ -20,7 +20,7 @@ func TestTrimmedPod(t *testing.T) {
 	trim(t, p)
 	require.Equal(t, &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: "a", Namespace: "shop", UID: "u", ResourceVersion: "7",
+			Name: "a", Namespace: "shop", UID: "u", ResourceVersion: "7", CreationTimestamp: metav1.Unix(1, 0),
 			Labels:      map[string]string{"app": "a"},
 			Annotations: map[string]string{"netloom.io/log": "info"},
 		},
