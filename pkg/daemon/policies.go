@@ -75,6 +75,7 @@ func newPolicies(d *Daemon) (*policy.Controller, error) {
 	}
 	settings := policy.Options{
 		State: policyState{d}, Cluster: d.opts.Cluster, Node: d.opts.Node, Refused: opts.refused, Metrics: d.metrics, Log: d.log,
+		ConfirmInterval: d.opts.ConfirmInterval,
 	}
 	if opts.PolicyStatus {
 		settings.Client = opts.Dynamic

@@ -18,14 +18,17 @@ type view struct {
 	source.Proof
 }
 
-// views lists everything that can be confirmed: the kinds of objects or the directory, those of other clusters, and the targets that
-// report changes by others over a stream.
+// views lists everything that can be confirmed: the kinds of objects or the directory, the PolicyStatus objects while this instance writes
+// them, what is read of other clusters, and the targets that report changes by others over a stream.
 func (d *Daemon) views() []view {
 	var out []view
 	if d.prover != nil {
 		for _, p := range d.prover.Proofs() {
 			out = append(out, view{Proof: p})
 		}
+	}
+	for _, p := range d.policies.Proofs() {
+		out = append(out, view{Proof: p})
 	}
 	for _, p := range d.others.Proofs() {
 		out = append(out, view{p.Cluster, p.Proof})

@@ -181,8 +181,8 @@ var rooms = []room{
 	{dir: "pkg/feedback/target/state", pure: true, may: []string{"backends", "pkg/intent", "pkg/object", "k8s.io/apimachinery/pkg/apis/meta/v1"}},
 	{dir: "pkg/feedback/policy", may: []string{
 		"backends", "pkg/apis/...", "pkg/cause", "pkg/feedback", "pkg/feedback/target/...", "pkg/intent", "pkg/feedback/metrics", "pkg/object", "pkg/pipeline",
-		"pkg/reconcile", "pkg/feedback/policy/report", "pkg/inputs/retention", "translator", "k8s.io/api/...", "k8s.io/apimachinery/...",
-		"k8s.io/client-go/...", "github.com/go-logr/logr", "golang.org/x/sync/errgroup", logrus,
+		"pkg/reconcile", "pkg/feedback/policy/report", "pkg/inputs/confirm", "pkg/inputs/retention", "pkg/inputs/source", "translator", "k8s.io/api/...",
+		"k8s.io/apimachinery/...", "k8s.io/client-go/...", "github.com/go-logr/logr", "golang.org/x/sync/errgroup", logrus,
 	}},
 	{dir: "pkg/feedback/readiness", may: []string{
 		"backends", "pkg/cause", "pkg/feedback", "pkg/feedback/metrics", "pkg/feedback/policy", "pkg/feedback/policy/report", "pkg/feedback/target/...",
@@ -296,8 +296,9 @@ var rooms = []room{
 		logrus,
 	}},
 	{dir: "pkg/gateway/watchcache", may: []string{
-		"github.com/hashicorp/go-immutable-radix/v2", "k8s.io/apimachinery/pkg/apis/meta/v1", "k8s.io/apimachinery/pkg/fields",
-		"k8s.io/apimachinery/pkg/labels", "k8s.io/apimachinery/pkg/runtime/schema", "k8s.io/apimachinery/pkg/util/validation",
+		"pkg/inputs/confirm", "github.com/hashicorp/go-immutable-radix/v2", "k8s.io/apimachinery/pkg/api/errors",
+		"k8s.io/apimachinery/pkg/apis/meta/v1", "k8s.io/apimachinery/pkg/fields",
+		"k8s.io/apimachinery/pkg/labels", "k8s.io/apimachinery/pkg/runtime", "k8s.io/apimachinery/pkg/runtime/schema", "k8s.io/apimachinery/pkg/util/validation",
 		"k8s.io/apiserver/pkg/authorization/authorizer",
 		"k8s.io/apiserver/pkg/endpoints/request", logrus,
 	}},

@@ -17,6 +17,7 @@ import (
 	"github.com/netloom/netloom/pkg/feedback/metrics"
 	"github.com/netloom/netloom/pkg/feedback/policy/report"
 	"github.com/netloom/netloom/pkg/feedback/target/state"
+	"github.com/netloom/netloom/pkg/inputs/source"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/reconcile"
@@ -54,6 +55,10 @@ type Options struct {
 	Cluster string // of the snapshot's origins
 	Node    string // of this netloom, if each node has one; "" means the only one
 
+	// ConfirmInterval is the time between two comparisons of the PolicyStatus objects read with those of the API; zero is
+	// confirm.DefaultInterval.
+	ConfirmInterval time.Duration
+
 	Client  dynamic.Interface    // writes PolicyStatus objects and conditions of cluster-wide policies; nil writes none
 	Events  record.EventRecorder // nil makes no Events
 	Refused *feedback.Refusals   // of Events; nil records none
@@ -85,7 +90,7 @@ type Controller struct {
 func New(opts Options) *Controller {
 	c := &Controller{tracker: newTracker(opts.State, opts.Node != ""), opts: opts}
 	if opts.Client != nil {
-		c.objects = newObjects(opts.Client, opts.Node, opts.Metrics, c.tracker, opts.Log)
+		c.objects = newObjects(opts.Client, opts.Node, opts.ConfirmInterval, opts.Metrics, c.tracker, opts.Log)
 		c.cluster = &conditions{client: opts.Client, node: opts.Node, limit: c.objects.limit, metrics: opts.Metrics}
 	}
 	return c
@@ -105,6 +110,14 @@ func (c *Controller) Degraded() []string {
 		lines = append(lines, c.cluster.degraded()...)
 	}
 	return lines
+}
+
+// Proofs tells how current the PolicyStatus objects read are known to be; it is empty while none are read.
+func (c *Controller) Proofs() []source.Proof {
+	if c == nil || c.objects == nil {
+		return nil
+	}
+	return c.objects.proofs()
 }
 
 // Run reports until ctx ends. It may be called again.

@@ -23,6 +23,8 @@ import (
 	"github.com/netloom/netloom/pkg/cause"
 	"github.com/netloom/netloom/pkg/feedback"
 	"github.com/netloom/netloom/pkg/feedback/metrics"
+	"github.com/netloom/netloom/pkg/inputs/confirm"
+	"github.com/netloom/netloom/pkg/inputs/source"
 	"github.com/netloom/netloom/pkg/object"
 )
 
@@ -32,6 +34,7 @@ type objects struct {
 	client  dynamic.NamespaceableResourceInterface
 	asked   any    // the client, for the informer
 	node    string // of this netloom, if each node has one; "" means the only one
+	confirm confirm.Options
 	limit   flowcontrol.RateLimiter
 	metrics *metrics.Metrics
 	tracker *tracker // gets the policies whose object has changed or is gone
@@ -39,6 +42,8 @@ type objects struct {
 
 	mu       sync.Mutex
 	store    cache.Store // nil while nothing is watched
+	kind     *confirm.Kind
+	began    time.Time // when the watch did
 	synced   bool
 	readErr  error // why they cannot be read; nil if they can, or if it is not known yet
 	writeErr error // why the last one could not be written
@@ -47,11 +52,12 @@ type objects struct {
 }
 
 func newObjects(
-	client dynamic.Interface, node string, m *metrics.Metrics, t *tracker, log logrus.FieldLogger,
+	client dynamic.Interface, node string, interval time.Duration, m *metrics.Metrics, t *tracker, log logrus.FieldLogger,
 ) *objects {
 	return &objects{
 		client: client.Resource(v1alpha1.GroupVersion.WithResource(v1alpha1.PluralPolicyStatus)), asked: client, node: node,
-		limit: flowcontrol.NewTokenBucketRateLimiter(WriteRate, WriteBurst), metrics: m, tracker: t, log: log,
+		confirm: confirm.Options{Interval: interval},
+		limit:   flowcontrol.NewTokenBucketRateLimiter(WriteRate, WriteBurst), metrics: m, tracker: t, log: log,
 		echoes: map[object.Ref]*feedback.Echo[*v1alpha1.PolicyStatus]{}, waiting: map[object.Ref]bool{},
 	}
 }
@@ -71,8 +77,9 @@ func (o *objects) Run(ctx context.Context) error {
 			return w, err
 		},
 	}
+	kind := confirm.NewAPI(o.confirm, o.log).Follow(v1alpha1.PluralPolicyStatus+"."+v1alpha1.GroupVersion.Group, lw)
 	informer := cache.NewSharedIndexInformerWithOptions(
-		cache.ToListWatcherWithWatchListSemantics(lw, o.asked), &unstructured.Unstructured{}, cache.SharedIndexInformerOptions{})
+		cache.ToListWatcherWithWatchListSemantics(kind.ListWatch(), o.asked), &unstructured.Unstructured{}, cache.SharedIndexInformerOptions{})
 	if err := informer.SetTransform(policyStatusOf); err != nil {
 		return fmt.Errorf("watch %s: %w", v1alpha1.PluralPolicyStatus, err)
 	}
@@ -88,13 +95,15 @@ func (o *objects) Run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("watch %s: %w", v1alpha1.PluralPolicyStatus, err)
 	}
-	o.begin(informer.GetStore())
+	o.begin(informer.GetStore(), kind)
+	defer o.begin(nil, nil)
 	var running sync.WaitGroup
 	running.Go(func() {
 		select {
 		case <-ctx.Done():
 		case <-handler.HasSyncedChecker().Done():
 			o.read()
+			kind.Run(ctx, informer.GetStore())
 		}
 	})
 	informer.RunWithContext(ctx)
@@ -102,10 +111,26 @@ func (o *objects) Run(ctx context.Context) error {
 	return nil
 }
 
-// begin resets to what a new watch delivers.
-func (o *objects) begin(store cache.Store) {
+// proofs tells how current the objects read are known to be; it is empty while none are read, and before the first comparison is due.
+func (o *objects) proofs() []source.Proof {
+	o.mu.Lock()
+	kind, synced, began := o.kind, o.synced, o.began
+	o.mu.Unlock()
+	if kind == nil || !synced {
+		return nil
+	}
+	p := kind.Proof()
+	if p.Confirmed.IsZero() && time.Since(began) <= p.Late {
+		return nil
+	}
+	return []source.Proof{p}
+}
+
+// begin resets to what a new watch delivers; nil means that there is none.
+func (o *objects) begin(store cache.Store, kind *confirm.Kind) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	o.kind, o.began = kind, time.Now()
 	o.store, o.synced, o.readErr, o.writeErr = store, false, nil, nil
 	clear(o.echoes)
 }

@@ -380,3 +380,35 @@ func condition(s *v1alpha1.PolicyStatusStatus) metav1.Condition {
 	}
 	return metav1.Condition{}
 }
+
+// TestPolicyStatusObjectsAreConfirmed compares what is read with the API while this instance writes, and says when it could not.
+func TestPolicyStatusObjectsAreConfirmed(t *testing.T) {
+	withRig(t, func(d *rig) {
+		d.policy("web", 1, 80)
+		d.start()
+		require.Equal(t, "True Enforced 1", d.says("web"))
+		require.Empty(t, d.made.Proofs(), "nothing has been compared yet")
+		d.after(2 * time.Minute)
+		proofs := d.made.Proofs()
+		require.Len(t, proofs, 1)
+		require.Equal(t, "policystatuses.netloom.io", proofs[0].Resource)
+		require.Less(t, time.Since(proofs[0].Confirmed), 67*time.Second)
+
+		d.fail(func(a clienttesting.Action) error {
+			if a.GetVerb() == "list" {
+				return errDown
+			}
+			return nil
+		})
+		d.after(4 * time.Minute)
+		require.True(t, d.made.Proofs()[0].IsLate(time.Now(), time.Now()))
+		require.Contains(t, d.made.Proofs()[0].Fault, "connection refused")
+		d.fail(nil)
+		d.after(70 * time.Second)
+		require.False(t, d.made.Proofs()[0].IsLate(time.Now(), time.Now()))
+		require.Equal(t, "ok\n", d.ready())
+
+		d.stop()
+		require.Empty(t, d.made.Proofs(), "another instance writes them")
+	})
+}

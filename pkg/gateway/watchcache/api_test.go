@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"testing/synctest"
 	"time"
 )
 
@@ -28,6 +29,8 @@ type api struct {
 	open      int // watches
 	opened    int
 	lag       func() time.Duration // how long a watch is behind, for each; nil means not at all
+	deaf      bool                 // events are lost, and nothing shows it
+	refuses   bool                 // lists fail
 	refusals  int                  // watches that could not begin, for their version was too old
 }
 
@@ -197,6 +200,9 @@ func (a *api) RoundTrip(r *http.Request) (*http.Response, error) {
 		go a.watch(r.Context(), in, from, time.Duration(seconds)*time.Second, lag, a.cut)
 		return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: out}, nil
 	}
+	if a.refuses {
+		return reply(http.StatusTooManyRequests, `{"kind":"Status","code":429,"message":"busy"}`), nil
+	}
 	limit, err := strconv.Atoi(q.Get("limit"))
 	if err != nil {
 		return nil, err
@@ -255,6 +261,9 @@ func (a *api) watch(ctx context.Context, out *io.PipeWriter, from int, timeout, 
 		}
 		version, changed := a.version, a.changed
 		events := a.events(filter{}, sent, version)
+		if a.deaf {
+			events = nil
+		}
 		a.mu.Unlock()
 		for _, e := range events {
 			kind, object, _ := strings.Cut(e, " ")
@@ -289,6 +298,25 @@ func (a *api) disconnect(forget bool) {
 	}
 	close(a.cut)
 	a.cut = make(chan struct{})
+}
+
+// lose has the events of what f does lost.
+func (a *api) lose(f func()) {
+	listen := func(deaf bool) {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.deaf = deaf
+	}
+	listen(true)
+	f()
+	synctest.Wait() // every watch has passed it
+	listen(false)
+}
+
+func (a *api) refuse(lists bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.refuses = lists
 }
 
 func (a *api) set(down bool) {

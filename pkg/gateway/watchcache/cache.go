@@ -11,6 +11,8 @@ import (
 	"github.com/sirupsen/logrus"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/apiserver/pkg/endpoints/request"
+
+	"github.com/netloom/netloom/pkg/inputs/confirm"
 )
 
 // Config is what a Cache needs.
@@ -30,7 +32,9 @@ type Config struct {
 	WriteTimeout time.Duration
 	// BookmarkInterval is the time between bookmarks. Zero means a minute.
 	BookmarkInterval time.Duration
-	Log              logrus.FieldLogger
+	// ConfirmInterval is the time between two comparisons of a kind with what the upstream has. Zero means confirm.DefaultInterval.
+	ConfirmInterval time.Duration
+	Log             logrus.FieldLogger
 }
 
 // Cache shares the watches of one cluster. It is safe for concurrent use.
@@ -60,10 +64,12 @@ func New(config Config) (*Cache, error) {
 		}
 	}
 	c := &Cache{config: config, kinds: map[string]*kind{}}
+	api := confirm.NewAPI(confirm.Options{Interval: config.ConfirmInterval}, config.Log)
 	c.life, c.stop = context.WithCancel(context.Background())
 	for _, r := range config.Resources {
 		k := &kind{Resource: r, history: newHistory(), stale: config.StaleAfter, log: config.Log, group: &c.done}
 		k.upstream = upstream{transport: config.Upstream, resource: &k.Resource}
+		k.proof = k.confirmed(api)
 		c.kinds[r.path("")] = k
 	}
 	return c, nil
@@ -137,9 +143,9 @@ type KindStats struct {
 	Resource        string
 	Synced          bool
 	Objects         int
-	Watches         int    // of clients, now
-	UpstreamWatches uint64 // opened so far
-	Interrupted     time.Duration
+	Watches         int           // of clients, now
+	UpstreamWatches uint64        // opened so far
+	Interrupted     time.Duration // how long the upstream watch has been, or the objects should have been confirmed but were not
 }
 
 // Stats returns what the cache holds and has done, in the order of the configured resources.
@@ -150,7 +156,7 @@ func (c *Cache) Stats() Stats {
 		state, _, synced := k.now()
 		s.Kinds = append(s.Kinds, KindStats{
 			Resource: r.GroupResource().String(), Synced: synced, Objects: state.Len(), Watches: k.count(),
-			UpstreamWatches: k.watched.Load(), Interrupted: k.interrupted(),
+			UpstreamWatches: k.watched.Load(), Interrupted: max(k.interrupted(), k.unconfirmed()),
 		})
 	}
 	return s

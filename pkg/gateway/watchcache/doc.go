@@ -18,6 +18,7 @@
 //     the upstream is asked for its current version, once for all who wait, and the history catches up with it first.
 //   - If the upstream says that it cannot resume the watch, or its versions go backwards, the history is dropped. All
 //     watches then end with 410 Expired, and clients list again, as they do when an API server restarts.
+//   - Each history is compared with the upstream, about once a minute (package confirm). If it lacks an event, it is dropped, too.
 //   - If the upstream watch is interrupted, it is resumed where it ended, and clients notice nothing. After StaleAfter all
 //     watches end without an error, so that clients ask again and learn from the upstream how things are.
 //   - A watch from a version that the history no longer has ends with 410 Expired, as from an API server with a shorter history.

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/sirupsen/logrus"
+
+	"github.com/netloom/netloom/pkg/inputs/confirm"
 )
 
 // kind keeps the history of one resource in step with the upstream, from its first request on.
@@ -24,13 +26,17 @@ type kind struct {
 	lost    atomic.Pointer[time.Time] // since when the upstream watch is interrupted
 	watched atomic.Uint64             // upstream watches, those of rounds included
 
+	proof     *confirm.Kind
+	heldSince atomic.Pointer[time.Time] // when the history began for the first time
+
 	group   *sync.WaitGroup // of everything that k starts
 	problem string          // of the last attempt, as logged
 
-	mu      sync.Mutex
-	next    *round // the round that requests of now wait for
-	running bool
-	closed  bool
+	mu       sync.Mutex
+	next     *round // the round that requests of now wait for
+	running  bool
+	closed   bool
+	endWatch context.CancelCauseFunc // of the upstream watch; nil if there is none
 }
 
 // run follows the upstream until ctx ends.
@@ -90,12 +96,20 @@ func (k *kind) step(ctx context.Context) error {
 			return err
 		}
 		k.replace(objects, version)
+		if now := time.Now(); k.heldSince.CompareAndSwap(nil, &now) {
+			k.group.Go(func() { k.proof.Run(ctx, k) })
+		}
 	} else if err := k.checkOrder(ctx); err != nil {
 		k.interrupt()
 		return err
 	}
 	_, version, _ := k.now()
-	err := k.upstream.watch(ctx, version, 5*time.Minute+rand.N(5*time.Minute), k.deliver(version)) //nolint:gosec // it spreads load
+	watching, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	k.mu.Lock()
+	k.endWatch = end
+	k.mu.Unlock()
+	err := k.upstream.watch(watching, version, 5*time.Minute+rand.N(5*time.Minute), k.deliver(version)) //nolint:gosec // it spreads load
 	k.interrupt()
 	return err
 }

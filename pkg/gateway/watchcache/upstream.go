@@ -32,8 +32,11 @@ type upstream struct {
 
 // page is a part of a list.
 type page struct {
-	Metadata struct{ ResourceVersion, Continue string }
-	Items    []json.RawMessage
+	Metadata struct {
+		ResourceVersion, Continue string
+		RemainingItemCount        *int64
+	}
+	Items []json.RawMessage
 }
 
 // list returns all objects, as of one version that was the most recent when the list began.

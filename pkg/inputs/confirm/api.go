@@ -53,6 +53,34 @@ func (a *API) Follow(resource string, lw *cache.ListWatch) *Kind {
 	return k
 }
 
+// Held is what is compared with the API. A cache.Store is one.
+type Held interface {
+	// ListKeys lists the keys of the objects held: their names with their namespaces.
+	ListKeys() []string
+	// GetByKey returns an object with its metadata; false if it is not held.
+	GetByKey(key string) (o any, held bool, err error)
+}
+
+// Reader reads a kind without an informer, and keeps its watch alive itself. Its functions are safe for concurrent use.
+type Reader struct {
+	// List answers as the API does, consistently and in pages. It fails while nothing is held.
+	List cache.ListWithContextFunc
+	// Version is the highest resource version that was delivered; "" if there is none.
+	Version func() string
+	// Reread drops what is held and lists the kind again, for a reason.
+	Reread func(why string)
+}
+
+// FollowReader adds a kind that has no informer.
+func (a *API) FollowReader(resource string, r Reader) *Kind {
+	k := &Kind{api: a, resource: resource, list: r.List, renewals: map[source.RenewalCause]int{}}
+	k.heard.reader = &r
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.kinds = append(a.kinds, k)
+	return k
+}
+
 // relisted judges a list of a kind before its informer does: what is missing from it was not deleted if the API went back.
 func (a *API) relisted(ctx context.Context, k *Kind, version string) {
 	switch why, err := a.newest().goneBack(ctx, version); {

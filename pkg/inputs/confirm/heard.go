@@ -17,6 +17,7 @@ import (
 // opens another or lists the kind again.
 type heard struct {
 	relisted func(ctx context.Context, version string) // called when the kind has been listed again, before the informer takes the list
+	reader   *Reader                                   // what reads the kind instead of an informer; nil for an informer
 
 	mu      sync.Mutex
 	version string    // the highest resource version of an object, a bookmark or a list; "" if there was none
@@ -58,6 +59,9 @@ func (h *heard) note(ctx context.Context, version string, complete bool) {
 
 // highest is the latest version that watches of the kind have delivered, including before the list in progress.
 func (h *heard) highest() string {
+	if h.reader != nil {
+		return h.reader.Version()
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.version == "" || later(h.before, h.version) {
@@ -131,6 +135,10 @@ func (h *heard) opened(ctx context.Context, inner apiwatch.Interface) apiwatch.I
 
 // replace ends the open watch. If why is not "", the objects held differ from those of the API, and the kind is listed again.
 func (h *heard) replace(why string) {
+	if h.reader != nil {
+		h.reader.Reread(why)
+		return
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if why != "" {

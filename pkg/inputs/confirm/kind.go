@@ -24,7 +24,7 @@ const (
 	pageSize   = 500              // objects, the number that an informer lists at once
 )
 
-// Kind is a kind that an informer reads. API.Follow makes one. Run is called once; the other methods are safe for concurrent use.
+// Kind is a kind that an informer or a Reader reads. API.Follow or API.FollowReader makes one. Run is called once; the other methods are safe for concurrent use.
 type Kind struct {
 	api      *API
 	resource string
@@ -33,7 +33,7 @@ type Kind struct {
 	heard    heard
 
 	// These belong to the goroutine that compares.
-	held    cache.Store
+	held    Held
 	after   string    // the last key of the page before
 	next    string    // the token of the next page; "" is the first
 	suspect suspicion // of the page
@@ -64,9 +64,9 @@ func (k *Kind) Proof() source.Proof {
 	return out
 }
 
-// Run compares what an informer holds with what the API has until ctx ends, about once per interval. The informer has to have
-// listed the kind.
-func (k *Kind) Run(ctx context.Context, held cache.Store) {
+// Run compares what is held with what the API has until ctx ends, about once per interval. An informer has to have listed the
+// kind.
+func (k *Kind) Run(ctx context.Context, held Held) {
 	k.held = held
 	wait := k.api.opts.Interval
 	for {
