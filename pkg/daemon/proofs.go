@@ -27,8 +27,8 @@ func (d *Daemon) views() []view {
 			out = append(out, view{Proof: p})
 		}
 	}
-	for _, p := range d.policies.Proofs() {
-		out = append(out, view{Proof: p})
+	if written := d.policies.View(); written != nil {
+		out = append(out, view{Proof: written.Proof()})
 	}
 	for _, p := range d.others.Proofs() {
 		out = append(out, view{p.Cluster, p.Proof})

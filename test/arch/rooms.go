@@ -181,7 +181,7 @@ var rooms = []room{
 	{dir: "pkg/feedback/target/state", pure: true, may: []string{"backends", "pkg/intent", "pkg/object", "k8s.io/apimachinery/pkg/apis/meta/v1"}},
 	{dir: "pkg/feedback/policy", may: []string{
 		"backends", "pkg/apis/...", "pkg/cause", "pkg/feedback", "pkg/feedback/target/...", "pkg/intent", "pkg/feedback/metrics", "pkg/object", "pkg/pipeline",
-		"pkg/reconcile", "pkg/feedback/policy/report", "pkg/inputs/confirm", "pkg/inputs/retention", "pkg/inputs/source", "translator", "k8s.io/api/...",
+		"pkg/reconcile", "pkg/feedback/policy/report", "pkg/inputs/confirm", "pkg/inputs/retention", "translator", "k8s.io/api/...",
 		"k8s.io/apimachinery/...", "k8s.io/client-go/...", "github.com/go-logr/logr", "golang.org/x/sync/errgroup", logrus,
 	}},
 	{dir: "pkg/feedback/readiness", may: []string{

@@ -17,7 +17,7 @@ import (
 	"github.com/netloom/netloom/pkg/feedback/metrics"
 	"github.com/netloom/netloom/pkg/feedback/policy/report"
 	"github.com/netloom/netloom/pkg/feedback/target/state"
-	"github.com/netloom/netloom/pkg/inputs/source"
+	"github.com/netloom/netloom/pkg/inputs/confirm"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/reconcile"
@@ -112,12 +112,12 @@ func (c *Controller) Degraded() []string {
 	return lines
 }
 
-// Proofs tells how current the PolicyStatus objects read are known to be; it is empty while none are read.
-func (c *Controller) Proofs() []source.Proof {
+// View tells how current the PolicyStatus objects read are known to be; nil while none are read, and before the first comparison is due.
+func (c *Controller) View() *confirm.Kind {
 	if c == nil || c.objects == nil {
 		return nil
 	}
-	return c.objects.proofs()
+	return c.objects.view()
 }
 
 // Run reports until ctx ends. It may be called again.

@@ -24,7 +24,6 @@ import (
 	"github.com/netloom/netloom/pkg/feedback"
 	"github.com/netloom/netloom/pkg/feedback/metrics"
 	"github.com/netloom/netloom/pkg/inputs/confirm"
-	"github.com/netloom/netloom/pkg/inputs/source"
 	"github.com/netloom/netloom/pkg/object"
 )
 
@@ -111,19 +110,18 @@ func (o *objects) Run(ctx context.Context) error {
 	return nil
 }
 
-// proofs tells how current the objects read are known to be; it is empty while none are read, and before the first comparison is due.
-func (o *objects) proofs() []source.Proof {
+// view tells how current the objects read are known to be; nil while none are read, and before the first comparison is due.
+func (o *objects) view() *confirm.Kind {
 	o.mu.Lock()
 	kind, synced, began := o.kind, o.synced, o.began
 	o.mu.Unlock()
 	if kind == nil || !synced {
 		return nil
 	}
-	p := kind.Proof()
-	if p.Confirmed.IsZero() && time.Since(began) <= p.Late {
+	if p := kind.Proof(); p.Confirmed.IsZero() && time.Since(began) <= p.Late {
 		return nil
 	}
-	return []source.Proof{p}
+	return kind
 }
 
 // begin resets to what a new watch delivers; nil means that there is none.

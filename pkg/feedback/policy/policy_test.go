@@ -387,12 +387,11 @@ func TestPolicyStatusObjectsAreConfirmed(t *testing.T) {
 		d.policy("web", 1, 80)
 		d.start()
 		require.Equal(t, "True Enforced 1", d.says("web"))
-		require.Empty(t, d.made.Proofs(), "nothing has been compared yet")
+		require.Nil(t, d.made.View(), "nothing has been compared yet")
 		d.after(2 * time.Minute)
-		proofs := d.made.Proofs()
-		require.Len(t, proofs, 1)
-		require.Equal(t, "policystatuses.netloom.io", proofs[0].Resource)
-		require.Less(t, time.Since(proofs[0].Confirmed), 67*time.Second)
+		proof := d.made.View().Proof()
+		require.Equal(t, "policystatuses.netloom.io", proof.Resource)
+		require.Less(t, time.Since(proof.Confirmed), 67*time.Second)
 
 		d.fail(func(a clienttesting.Action) error {
 			if a.GetVerb() == "list" {
@@ -401,14 +400,16 @@ func TestPolicyStatusObjectsAreConfirmed(t *testing.T) {
 			return nil
 		})
 		d.after(4 * time.Minute)
-		require.True(t, d.made.Proofs()[0].IsLate(time.Now(), time.Now()))
-		require.Contains(t, d.made.Proofs()[0].Fault, "connection refused")
+		proof = d.made.View().Proof()
+		require.True(t, proof.IsLate(time.Now(), time.Now()))
+		require.Contains(t, proof.Fault, "connection refused")
 		d.fail(nil)
 		d.after(70 * time.Second)
-		require.False(t, d.made.Proofs()[0].IsLate(time.Now(), time.Now()))
+		proof = d.made.View().Proof()
+		require.False(t, proof.IsLate(time.Now(), time.Now()))
 		require.Equal(t, "ok\n", d.ready())
 
 		d.stop()
-		require.Empty(t, d.made.Proofs(), "another instance writes them")
+		require.Nil(t, d.made.View(), "another instance writes them")
 	})
 }
