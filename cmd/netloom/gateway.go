@@ -19,16 +19,15 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 	"k8s.io/apiserver/pkg/authentication/authenticator"
-	"k8s.io/client-go/dynamic"
 
 	"github.com/netloom/netloom/backends/builtin"
 	"github.com/netloom/netloom/pkg/apis/proxy/v1alpha1"
 	"github.com/netloom/netloom/pkg/config"
 	"github.com/netloom/netloom/pkg/gateway"
+	"github.com/netloom/netloom/pkg/gateway/credential"
 	"github.com/netloom/netloom/pkg/gateway/identity"
 	"github.com/netloom/netloom/pkg/gateway/registry"
 	"github.com/netloom/netloom/pkg/gateway/watchcache"
-	"github.com/netloom/netloom/pkg/inputs/kube"
 	"github.com/netloom/netloom/pkg/inputs/source"
 	"github.com/netloom/netloom/pkg/serve/listener"
 	"github.com/netloom/netloom/pkg/serve/webhook/certs"
@@ -66,7 +65,7 @@ Settings come from flags, NETLOOM_… environment variables and a file; docs/con
 			case check && cfg.Gateway.Clusters == "":
 				return errors.New("--check needs --clusters or --from-kubeconfig")
 			case check:
-				return checkClusters(cmd, cfg.Gateway.Clusters, connect)
+				return checkClusters(cmd, &cfg.Gateway, connect)
 			case connect:
 				return errors.New("--connect needs --check")
 			}
@@ -89,16 +88,21 @@ Settings come from flags, NETLOOM_… environment variables and a file; docs/con
 }
 
 // checkClusters prints the result of --check. With connect, every API server is tried.
-func checkClusters(cmd *cobra.Command, dir string, connect bool) error {
+func checkClusters(cmd *cobra.Command, settings *config.Gateway, connect bool) error {
+	dir := settings.Clusters
 	good, err := registry.Check(dir)
 	for _, c := range good {
 		expiry := ""
 		if connect {
-			if fault := gateway.Try(cmd.Context(), c, time.Now()); fault != nil {
+			whole, fault := obtain(cmd.Context(), c, settings.Credentials)
+			if fault == nil {
+				fault = gateway.Try(cmd.Context(), whole, time.Now())
+			}
+			if fault != nil {
 				err = errors.Join(err, fmt.Errorf("cluster %s: %w", c.Name, fault))
 				continue
 			}
-			expiry = expiryOf(c)
+			expiry = expiryOf(whole)
 		}
 		if _, failed := fmt.Fprintf(cmd.OutOrStdout(), "%s: valid, %d API servers, %d dispatch policies%s\n", c.Name, len(c.Spec.Servers), len(c.Spec.DispatchPolicies), expiry); failed != nil {
 			return failed
@@ -132,11 +136,16 @@ func serveGateway(ctx context.Context, cfg *config.Config, log *logrus.Logger, o
 	if err != nil {
 		return err
 	}
+	host, err := hostCluster(cfg, own)
+	if err != nil {
+		return err
+	}
+	opts.Secrets = host.secrets()
 	opts.Registerer = metrics
 	// Requests in progress outlive ctx: Serve ends them.
 	g := gateway.New(context.WithoutCancel(ctx), opts)
 	defer g.Close()
-	run, state, err := clusterSource(cfg, g, own, log)
+	run, state, err := clusterSource(settings, host, g, own, log)
 	if err != nil {
 		return err
 	}
@@ -189,6 +198,9 @@ func gatewayOptions(settings *config.Gateway, own *takenOver, log *logrus.Logger
 	if settings.AccessLog {
 		opts.AccessLog = log
 	}
+	if settings.Credentials != "" {
+		opts.Users = credential.NewUsers(settings.Credentials)
+	}
 	if settings.TLSCert != "" {
 		opts.Certificate = certs.NewFiles(settings.TLSCert, settings.TLSKey, log).Certificate
 	}
@@ -201,24 +213,16 @@ func gatewayOptions(settings *config.Gateway, own *takenOver, log *logrus.Logger
 
 // clusterSource returns what reads UpstreamClusters.
 func clusterSource(
-	cfg *config.Config, g *gateway.Gateway, own *takenOver, log *logrus.Logger,
+	settings *config.Gateway, host *hostAPI, g *gateway.Gateway, own *takenOver, log *logrus.Logger,
 ) (run func(context.Context) error, state func() registry.State, err error) {
 	if own != nil {
 		return own.serve(g)
 	}
-	if dir := cfg.Gateway.Clusters; dir != "" {
+	if dir := settings.Clusters; dir != "" {
 		directory := registry.NewDirectory(dir, g.Clusters(), nil, log)
 		return directory.Run, directory.State, nil
 	}
-	host, err := kube.Config(kube.Login{Kubeconfig: cfg.Kubeconfig, Context: cfg.KubeContext})
-	if err != nil {
-		return nil, nil, err
-	}
-	client, err := dynamic.NewForConfig(host)
-	if err != nil {
-		return nil, nil, fmt.Errorf("connect to the host cluster: %w", err)
-	}
-	api, err := registry.NewAPI(client, g.Clusters(), registry.APIOptions{}, log)
+	api, err := registry.NewAPI(host.objects, g.Clusters(), registry.APIOptions{}, log)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -15,12 +15,14 @@ import (
 
 	"github.com/netloom/netloom/pkg/config"
 	"github.com/netloom/netloom/pkg/gateway"
+	"github.com/netloom/netloom/pkg/gateway/credential"
 	"github.com/netloom/netloom/pkg/gateway/kubeconfig"
 	"github.com/netloom/netloom/pkg/gateway/registry"
 )
 
 // takenOver is a kubeconfig whose contexts are served to its owner.
 type takenOver struct {
+	path     string
 	contexts []kubeconfig.Context
 	current  string
 	owner    *kubeconfig.Owner
@@ -36,7 +38,7 @@ func takeOver(settings *config.Gateway, log logrus.FieldLogger) (*takenOver, err
 	if err != nil {
 		return nil, fmt.Errorf("gateway-from-kubeconfig: %w", err)
 	}
-	contexts, refused := kubeconfig.TakeOver(file)
+	contexts, refused := kubeconfig.Refer(file)
 	if len(contexts) == 0 {
 		return nil, fmt.Errorf("gateway-from-kubeconfig: no context can be taken over: %w", errors.Join(refused...))
 	}
@@ -47,12 +49,13 @@ func takeOver(settings *config.Gateway, log logrus.FieldLogger) (*takenOver, err
 	if err != nil {
 		return nil, fmt.Errorf("make certificates: %w", err)
 	}
-	return &takenOver{contexts: contexts, current: file.CurrentContext, owner: owner}, nil
+	return &takenOver{path: settings.FromKubeconfig, contexts: contexts, current: file.CurrentContext, owner: owner}, nil
 }
 
 // apply restricts a gateway to the owner.
 func (t *takenOver) apply(opts *gateway.Options) {
 	opts.OwnerOnly = true
+	opts.Users = credential.NewUsers(t.path)
 	opts.Certificate = func() (*tls.Certificate, error) { return &t.owner.Certificate, nil }
 }
 
@@ -96,15 +99,19 @@ func checkKubeconfig(cmd *cobra.Command, path string, connect bool) error {
 	if err != nil {
 		return err
 	}
-	contexts, faults := kubeconfig.TakeOver(file)
+	contexts, faults := kubeconfig.Refer(file)
 	for _, c := range contexts {
 		expiry := ""
 		if connect {
-			if fault := gateway.TryAsOwner(cmd.Context(), c.Object, time.Now()); fault != nil {
+			whole, fault := obtain(cmd.Context(), c.Object, path)
+			if fault == nil {
+				fault = gateway.TryAsOwner(cmd.Context(), whole, time.Now())
+			}
+			if fault != nil {
 				faults = append(faults, fmt.Errorf("context %q: %w", c.Name, fault))
 				continue
 			}
-			expiry = expiryOf(c.Object)
+			expiry = expiryOf(whole)
 		}
 		if _, err := fmt.Fprintf(cmd.OutOrStdout(), "context %s: can be taken over, as %s%s\n", c.Name, c.Object.Name, expiry); err != nil {
 			return err

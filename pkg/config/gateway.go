@@ -17,6 +17,8 @@ type Gateway struct {
 	WriteKubeconfig string // file for the owner's kubeconfig; "" prints it
 	Listen          string
 	TLSCert, TLSKey string // files; "" serves only clusters with a certificate of their own
+	Credentials     string // kubeconfig file of users that UpstreamClusters may refer to; "" is none
+	Namespace       string // of Secrets and Leases in the host cluster; "" is that of the pod
 	StrictNames     bool
 	TokenAudiences  []string // none accepts those of the API servers
 	FrontProxyCA    string   // file; "" trusts no proxy
@@ -46,6 +48,11 @@ func (c *Config) gatewaySettings() []setting.Setting {
 			&g.TLSCert),
 		setting.Text("gateway-tls-key", "", "private key file of gateway-tls-cert",
 			&g.TLSKey),
+		setting.Text("gateway-credentials", "", "kubeconfig file whose users UpstreamClusters may refer to; read again when it changes, and its exec plugins are run",
+			&g.Credentials),
+		setting.Matching("gateway-namespace", "", "namespace of the host cluster with the Secrets that UpstreamClusters may refer to, and the Leases of the gateway's instances; default: the namespace of the pod",
+			"up to 63 characters of a-z, 0-9 and dash, with no dash at either end, or nothing", `^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)?$`,
+			&g.Namespace),
 		setting.Bool("gateway-strict-names", "false", "reject requests whose host name selects another cluster than the TLS server name",
 			&g.StrictNames),
 		setting.Names("gateway-token-audiences", "", "audiences of tokens; default: those of each cluster's API servers",
@@ -142,6 +149,7 @@ func (c *Config) runLocally() {
 func notLocal() []string {
 	return []string{
 		"gateway-clusters", "kubeconfig", "kube-context", "gateway-tls-cert", "gateway-tls-key", "gateway-token-audiences", "gateway-front-proxy-ca",
+		"gateway-credentials", "gateway-namespace",
 		"gateway-front-proxy-names", "gateway-shared-watches",
 	}
 }
@@ -164,7 +172,7 @@ func (c *Config) gatewayContradictions(bad map[string]bool) []error {
 	if len(g.FrontProxyNames) > 0 && g.FrontProxyCA == "" {
 		fault("gateway-front-proxy-names", "needs gateway-front-proxy-ca")
 	}
-	for _, key := range []string{"kubeconfig", "kube-context"} {
+	for _, key := range []string{"kubeconfig", "kube-context", "gateway-namespace"} {
 		if g.Clusters != "" && c.origins[key].Kind != FromDefault {
 			fault(key, "cannot be combined with gateway-clusters ("+c.origins["gateway-clusters"].String()+")")
 		}

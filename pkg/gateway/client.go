@@ -36,6 +36,9 @@ type Client struct {
 // it is used; if they have faults, the last version without faults stays in force. Close it.
 func NewClient(ctx context.Context, dir string, log logrus.FieldLogger) (*Client, error) {
 	objects, err := registry.Check(dir)
+	if err == nil && len(objects) == 1 && waits(objects[0]) {
+		err = errReference
+	}
 	if err == nil && len(objects) != 1 {
 		err = fmt.Errorf("there are %d UpstreamClusters, not one", len(objects))
 	}

@@ -15,7 +15,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apiserver/pkg/authentication/authenticator"
 	"k8s.io/apiserver/pkg/endpoints/request"
+	corev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
+	"github.com/netloom/netloom/pkg/gateway/credential"
 	"github.com/netloom/netloom/pkg/gateway/identity"
 	"github.com/netloom/netloom/pkg/gateway/registry"
 	"github.com/netloom/netloom/pkg/gateway/upstream"
@@ -40,8 +42,14 @@ type Options struct {
 	// by secureServing.clientCAData. Requests are sent with the credentials of clientConfig, and impersonation headers are passed on for the
 	// cluster to decide. Tokens and FrontProxy are not accepted, and watches are not shared.
 	OwnerOnly bool
-	TTL       identity.TTL
-	Timeouts  Timeouts
+	// Users are those that UpstreamClusters may refer to in clientConfig.credentials; nil if there are none.
+	Users *credential.Users
+	// Secrets are those that UpstreamClusters may refer to; nil if there are none.
+	Secrets corev1.SecretInterface
+	// CredentialsEvery is how often these are looked at again; 0 is 10 seconds for files, 30 for Secrets.
+	CredentialsEvery time.Duration
+	TTL              identity.TTL
+	Timeouts         Timeouts
 	// Connections of clients at once; zero is as many as a quarter of the memory that Go may use is enough for, 512 to 16,384. A quarter of
 	// them may be from one address.
 	Connections int
@@ -58,15 +66,17 @@ type Timeouts struct {
 
 // Gateway serves requests for clusters. Make it with New.
 type Gateway struct {
-	opts    Options
-	set     *Set
-	infos   *request.RequestInfoFactory
-	metrics *metrics
-	shared  shared
-	copies  *budget // of bodies
-	source  atomic.Pointer[func() registry.State]
-	stops   atomic.Bool // no longer ready
-	began   time.Time
+	opts Options
+	set  *Set
+	// credentials are those of clientConfig that change.
+	credentials *credential.Keeper
+	infos       *request.RequestInfoFactory
+	metrics     *metrics
+	shared      shared
+	copies      *budget // of bodies
+	source      atomic.Pointer[func() registry.State]
+	stops       atomic.Bool // no longer ready
+	began       time.Time
 }
 
 // New makes a gateway, which serves until ctx ends.
@@ -78,7 +88,10 @@ func New(ctx context.Context, opts Options) *Gateway {
 		opts: opts, metrics: newMetrics(),
 		infos: requestInfos(), began: time.Now(), copies: allCopies(),
 	}
-	g.set = newSet(func(name string) (*tenant, error) { return g.newTenant(ctx, name) })
+	g.credentials = credential.New(ctx, credential.Options{
+		Log: opts.Log, Users: opts.Users, Secrets: opts.Secrets, Every: opts.CredentialsEvery, Changed: func(name string) { g.set.renew(name) },
+	})
+	g.set = newSet(func(name string) (*tenant, error) { return g.newTenant(ctx, name) }, g.credentials)
 	if opts.Registerer != nil {
 		opts.Registerer.MustRegister(g.metrics, &collector{g})
 	}

@@ -58,6 +58,9 @@ func (s *Set) troubles() []string {
 		if ready < len(endpoints) || ready == 0 {
 			out = append(out, fmt.Sprintf("cluster %s: %d of %d API servers are ready", name, ready, len(endpoints)))
 		}
+		if fault, _ := s.credentials.Fault(name); fault != nil {
+			out = append(out, "cluster "+name+": the credentials that it refers to cannot be obtained")
+		}
 		if s.Conflict(name) != "" {
 			out = append(out, "cluster "+name+": host names belong to other clusters")
 		}

@@ -129,6 +129,7 @@ var (
 	sharedObjects  = prometheus.NewDesc("netloom_gateway_shared_objects", "Objects of shared watches in memory.", []string{"cluster", "resource"}, nil)
 	sharedLost     = prometheus.NewDesc("netloom_gateway_shared_watch_interrupted_seconds", "How long the gateway's own watch has been interrupted, 0 if it is not.", []string{"cluster", "resource"}, nil)
 	sharedRequests = prometheus.NewDesc("netloom_gateway_shared_requests_total", "Lists and watches that were answered from shared watches (list, watch), and others of the same kinds (forwarded).", []string{"cluster", "answer"}, nil)
+	credentialed   = prometheus.NewDesc("netloom_gateway_credentials_current", "1 if the credentials that an UpstreamCluster refers to can be obtained, 0 if only the last ones are used, or none.", []string{"cluster"}, nil)
 	accepted       = prometheus.NewDesc("netloom_gateway_cluster_accepted", "1 if the newest version of an UpstreamCluster is served, 0 if it has faults.", []string{"cluster"}, nil)
 )
 
@@ -137,6 +138,7 @@ func (*collector) Describe(out chan<- *prometheus.Desc) {
 	gatewayEndpoints.describe(out)
 	out <- sourceReadable
 	out <- accepted
+	out <- credentialed
 	out <- sharedWatches
 	out <- sharedObjects
 	out <- sharedLost
@@ -161,6 +163,11 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 			gauge(accepted, 1, name)
 		}
 		gatewayEndpoints.collect(out, t.cluster)
+		if fault, kept := set.credentials.Fault(name); kept && fault == nil {
+			gauge(credentialed, 1, name)
+		} else if kept {
+			gauge(credentialed, 0, name)
+		}
 		if t.cache != nil {
 			collectShared(out, name, t.cache.Stats())
 		}

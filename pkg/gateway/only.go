@@ -23,12 +23,18 @@ func newOnly(cluster *upstream.Cluster, log logrus.FieldLogger) *only {
 	return &only{cluster: cluster, log: log, unused: map[string]bool{}}
 }
 
+var errReference = errors.New("spec.clientConfig.credentials: only netloom gateway obtains credentials")
+
 var errAnother = errors.New("only one UpstreamCluster can be used, and another one is in use")
 
 // Put uses a version of the cluster.
 func (o *only) Put(object *v1alpha1.UpstreamCluster) error {
 	err := errAnother
-	if object.Name == o.cluster.Name() {
+	switch {
+	case object.Name != o.cluster.Name():
+	case waits(object):
+		err = errReference
+	default:
 		err = o.cluster.Update(object)
 	}
 	o.note(object.Name, err == nil)

@@ -17,6 +17,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -112,6 +113,7 @@ type apiServer struct {
 	count   int
 	events  chan string                                       // of watches
 	token   string                                            // of the gateway
+	tokens  []string                                          // others of it
 	objects func(w http.ResponseWriter, r *http.Request) bool // answers a request, or not
 }
 
@@ -155,7 +157,8 @@ func (s *apiServer) reviewed() int {
 
 func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
-	authorized, objects := r.Header.Get("Authorization") == "Bearer "+s.token, s.objects
+	sent := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
+	authorized, objects := sent != "" && (sent == s.token || slices.Contains(s.tokens, sent)), s.objects
 	s.mu.Unlock()
 	switch {
 	case !authorized:

@@ -45,7 +45,10 @@ func (g *Gateway) Serve(ctx context.Context, on net.Listener, how Shutdown) erro
 
 // Close stops what goes on for the clusters, such as probes. Serve does so when it ends; a gateway that never served, or was given a cluster
 // after that, needs it.
-func (g *Gateway) Close() { g.set.close() }
+func (g *Gateway) Close() {
+	g.set.close()
+	g.credentials.Close()
+}
 
 // stop drains the server; HTTP/2 clients receive GOAWAY.
 func (g *Gateway) stop(ctx context.Context, server *listener.Server, how Shutdown) {

@@ -12,12 +12,15 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 
 	"github.com/netloom/netloom/pkg/apis/proxy/v1alpha1"
+	"github.com/netloom/netloom/pkg/gateway/credential"
 	"github.com/netloom/netloom/pkg/gateway/upstream"
 )
 
 // Set is the set of clusters that are served. Sources change it while requests are served. Make it with NewSet.
 type Set struct {
 	make func(name string) (*tenant, error)
+	// credentials completes objects that refer to credentials.
+	credentials *credential.Keeper
 
 	mu      sync.Mutex // held by changes
 	tenants map[string]*tenant
@@ -25,8 +28,8 @@ type Set struct {
 	hosts   atomic.Pointer[map[string]*tenant]
 }
 
-func newSet(newTenant func(name string) (*tenant, error)) *Set {
-	s := &Set{make: newTenant, tenants: map[string]*tenant{}, faults: map[string]string{}}
+func newSet(newTenant func(name string) (*tenant, error), credentials *credential.Keeper) *Set {
+	s := &Set{make: newTenant, credentials: credentials, tenants: map[string]*tenant{}, faults: map[string]string{}}
 	s.hosts.Store(&map[string]*tenant{})
 	return s
 }
@@ -35,18 +38,19 @@ func newSet(newTenant func(name string) (*tenant, error)) *Set {
 // still served, if there is one. If no API server of that version is left, the object may describe another cluster now: then
 // nothing is kept that the API servers of before said about clients, and objects.
 func (s *Set) Put(object *v1alpha1.UpstreamCluster) error {
+	s.mu.Lock()
 	replaced, err := s.put(object)
+	s.mu.Unlock()
 	if replaced != nil {
 		replaced.close()
 	}
 	return err
 }
 
-// put returns a cluster that is no longer served, if there is one.
-func (s *Set) put(object *v1alpha1.UpstreamCluster) (replaced *tenant, err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	t := s.tenants[object.Name]
+// put returns a cluster that is no longer served, if there is one. The caller holds the lock.
+func (s *Set) put(given *v1alpha1.UpstreamCluster) (replaced *tenant, err error) {
+	t := s.tenants[given.Name]
+	object := s.credentials.Resolve(given)
 	if t != nil && disjoint(t.cluster.Object().Spec.Servers, object.Spec.Servers) {
 		t, replaced = nil, t
 	}
@@ -57,7 +61,12 @@ func (s *Set) put(object *v1alpha1.UpstreamCluster) (replaced *tenant, err error
 		}
 	}
 	delete(s.faults, object.Name)
-	if before := t.cluster.Object(); before == nil || !equality.Semantic.DeepEqual(before.Spec, object.Spec) || !before.CreationTimestamp.Equal(&object.CreationTimestamp) {
+	before := t.cluster.Object()
+	if before != nil && waits(object) && !waits(before) { // it is served until the credentials of this version are there
+		t.given = given
+		return replaced, nil
+	}
+	if before == nil || !equality.Semantic.DeepEqual(before.Spec, object.Spec) || !before.CreationTimestamp.Equal(&object.CreationTimestamp) {
 		if err := t.cluster.Update(object); err != nil {
 			s.faults[object.Name] = err.Error()
 			if isNew {
@@ -66,10 +75,27 @@ func (s *Set) put(object *v1alpha1.UpstreamCluster) (replaced *tenant, err error
 			return nil, err
 		}
 	}
+	t.given = given
 	s.tenants[object.Name] = t
 	s.claim()
 	return replaced, nil
 }
+
+// renew serves a cluster with the credentials that were obtained since its object was put.
+func (s *Set) renew(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := s.tenants[name]
+	if t == nil {
+		return
+	}
+	if _, err := s.put(t.given); err != nil { // its API servers are the same, so that nothing is replaced
+		t.log.WithError(err).Error("new credentials of a cluster cannot be used; the last ones are used")
+	}
+}
+
+// waits reports whether credentials are missing that an object refers to.
+func waits(object *v1alpha1.UpstreamCluster) bool { return object.Spec.ClientConfig.Credentials != nil }
 
 // disjoint reports whether two lists have no endpoint in common.
 func disjoint(a, b []v1alpha1.UpstreamClusterServer) bool {
@@ -89,6 +115,7 @@ func (s *Set) Reject(name string, err error) {
 func (s *Set) Delete(name string) {
 	s.mu.Lock()
 	t := s.tenants[name]
+	s.credentials.Forget(name)
 	delete(s.tenants, name)
 	delete(s.faults, name)
 	s.claim()

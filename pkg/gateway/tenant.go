@@ -5,11 +5,13 @@ import (
 	"crypto/tls"
 	"strings"
 
+	"github.com/sirupsen/logrus"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"github.com/netloom/netloom/pkg/apis/proxy/v1alpha1"
 	"github.com/netloom/netloom/pkg/gateway/identity"
 	"github.com/netloom/netloom/pkg/gateway/upstream"
 	"github.com/netloom/netloom/pkg/gateway/watchcache"
@@ -21,12 +23,15 @@ type tenant struct {
 	authn   *identity.Authenticator
 	access  authorizer.Authorizer
 	cache   *watchcache.Cache // nil if watches are not shared
+	log     logrus.FieldLogger
+	given   *v1alpha1.UpstreamCluster // the newest version, without the credentials that it refers to; the lock of Set guards it
 }
 
 // newTenant makes a cluster that serves nothing yet.
 func (g *Gateway) newTenant(ctx context.Context, name string) (*tenant, error) {
+	log := g.opts.Log.WithField("cluster", name)
 	cluster := upstream.New(ctx, name, upstream.Options{
-		Log: g.opts.Log.WithField("cluster", name), Probe: g.opts.Probe,
+		Log: log, Refused: func() { g.credentials.Refused(name) }, Probe: g.opts.Probe,
 		Count: func(e upstream.Event) { g.metrics.events.WithLabelValues(name, string(e)).Inc() },
 	})
 	client, err := kubernetes.NewForConfig(&rest.Config{
@@ -40,7 +45,7 @@ func (g *Gateway) newTenant(ctx context.Context, name string) (*tenant, error) {
 		return nil, err
 	}
 	t := &tenant{
-		cluster: cluster, access: identity.NewAccess(client, g.opts.TTL),
+		cluster: cluster, log: log, access: identity.NewAccess(client, g.opts.TTL),
 		authn: &identity.Authenticator{
 			ClientCAs: cluster.ClientCAs, Tokens: identity.NewTokens(client, g.opts.Audiences, g.opts.TTL), FrontProxy: g.opts.FrontProxy,
 		},
@@ -51,7 +56,7 @@ func (g *Gateway) newTenant(ctx context.Context, name string) (*tenant, error) {
 	}
 	if g.opts.SharedWatches {
 		t.cache, err = watchcache.New(watchcache.Config{
-			Upstream: cluster, Authorizer: t.access, Log: g.opts.Log.WithField("cluster", name), Trimming: g.opts.Trimming,
+			Upstream: cluster, Authorizer: t.access, Log: log, Trimming: g.opts.Trimming,
 		})
 	}
 	return t, err

@@ -271,12 +271,16 @@ var rooms = []room{
 	{dir: "pkg/gateway", may: []string{
 		"pkg/apis/proxy/v1alpha1", "pkg/gateway/...", "pkg/serve/listener", "k8s.io/api/authorization/v1", "k8s.io/apimachinery/...",
 		"k8s.io/apiserver/pkg/authentication/...",
-		"k8s.io/apiserver/pkg/authorization/authorizer", "k8s.io/apiserver/pkg/endpoints/request", "k8s.io/client-go/kubernetes", "k8s.io/client-go/rest",
+		"k8s.io/apiserver/pkg/authorization/authorizer", "k8s.io/apiserver/pkg/endpoints/request", "k8s.io/client-go/kubernetes/...", "k8s.io/client-go/rest",
 		"golang.org/x/net/http/httpguts", "github.com/prometheus/client_golang/...", logrus, uuid,
 	}},
 	{dir: "pkg/gateway/authority"},
 	{dir: "pkg/gateway/kubeconfig", may: []string{
 		"pkg/apis/proxy/v1alpha1", "pkg/gateway/authority", "pkg/gateway/definition", "k8s.io/client-go/tools/clientcmd", "k8s.io/client-go/tools/clientcmd/api",
+	}},
+	{dir: "pkg/gateway/credential", may: []string{
+		"pkg/apis/proxy/v1alpha1", "pkg/gateway/transport", "k8s.io/api/...", "k8s.io/apimachinery/...", "k8s.io/client-go/kubernetes/...",
+		"k8s.io/client-go/pkg/apis/clientauthentication/v1", "k8s.io/client-go/rest", "k8s.io/client-go/tools/clientcmd/...", logrus,
 	}},
 	{dir: "pkg/gateway/definition", may: []string{
 		"deploy/crds", "pkg/apis/proxy/v1alpha1", "pkg/apis/crdschema", "pkg/gateway/upstream", "k8s.io/apimachinery/...", "sigs.k8s.io/json", yaml,

@@ -51,10 +51,16 @@ type Context struct {
 
 // TakeOver returns the contexts of a kubeconfig in the order of their names, and an error for each that cannot be taken over. It reads
 // the files that the kubeconfig refers to.
-func TakeOver(config *api.Config) (out []Context, refused []error) {
+func TakeOver(config *api.Config) (out []Context, refused []error) { return takeOverAll(config, false) }
+
+// Refer is TakeOver for a gateway that has the kubeconfig: clusters whose users have an exec plugin, or a token or certificate in a file,
+// refer to these users, and package credential follows their changes.
+func Refer(config *api.Config) (out []Context, refused []error) { return takeOverAll(config, true) }
+
+func takeOverAll(config *api.Config, references bool) (out []Context, refused []error) {
 	named := names(slices.Collect(maps.Keys(config.Contexts)))
 	for _, name := range slices.Sorted(maps.Keys(config.Contexts)) {
-		object, err := takeOver(config, name, named[name])
+		object, err := takeOver(config, name, named[name], references)
 		if err != nil {
 			refused = append(refused, fmt.Errorf("context %q: %w", name, err))
 			continue
@@ -64,7 +70,7 @@ func TakeOver(config *api.Config) (out []Context, refused []error) {
 	return out, refused
 }
 
-func takeOver(config *api.Config, context, name string) (*v1alpha1.UpstreamCluster, error) {
+func takeOver(config *api.Config, context, name string, references bool) (*v1alpha1.UpstreamCluster, error) {
 	of := config.Contexts[context]
 	cluster, user := config.Clusters[of.Cluster], config.AuthInfos[of.AuthInfo]
 	var faults []error
@@ -90,7 +96,12 @@ func takeOver(config *api.Config, context, name string) (*v1alpha1.UpstreamClust
 	faults = append(faults, err)
 	o.Spec.Servers = []v1alpha1.UpstreamClusterServer{{Endpoint: endpoint}}
 	faults = append(faults, serverOf(cluster, &o.Spec.ClientConfig)...)
-	faults = append(faults, userOf(user, &o.Spec.ClientConfig)...)
+	if references && changes(user) {
+		o.Spec.ClientConfig.Credentials = &v1alpha1.Credentials{User: of.AuthInfo}
+		faults = append(faults, unsupported(user)...)
+	} else {
+		faults = append(faults, userOf(user, &o.Spec.ClientConfig)...)
+	}
 	if err := errors.Join(faults...); err != nil {
 		return nil, err
 	}
@@ -126,11 +137,16 @@ func serverOf(c *api.Cluster, to *v1alpha1.ClientConfig) (faults []error) {
 	return append(faults, err)
 }
 
-// userOf fills in the credentials.
-func userOf(u *api.AuthInfo, to *v1alpha1.ClientConfig) (faults []error) {
+// changes reports whether the credentials of a user are kept elsewhere.
+func changes(u *api.AuthInfo) bool {
+	return u.Exec != nil || u.TokenFile != "" || len(u.ClientCertificateData) == 0 && u.ClientCertificate != "" || len(u.ClientKeyData) == 0 && u.ClientKey != ""
+}
+
+// unsupported reports what the gateway does not support of a user.
+func unsupported(u *api.AuthInfo) (faults []error) {
 	switch {
-	case u.Exec != nil:
-		faults = append(faults, fmt.Errorf("the user has the exec plugin %s: the gateway runs no plugins; give the user a token or a certificate, such as one of `kubectl create token`", u.Exec.Command))
+	case u.Exec != nil && u.Exec.InteractiveMode == api.AlwaysExecInteractiveMode:
+		faults = append(faults, fmt.Errorf("the exec plugin %s of the user asks questions (interactiveMode: Always), which the gateway cannot answer", u.Exec.Command))
 	case u.AuthProvider != nil:
 		faults = append(faults, fmt.Errorf("the user has the auth-provider %s, which kubectl does not have any more either", u.AuthProvider.Name))
 	case u.Username != "" || u.Password != "":
@@ -138,6 +154,15 @@ func userOf(u *api.AuthInfo, to *v1alpha1.ClientConfig) (faults []error) {
 	}
 	if u.Impersonate != "" || u.ImpersonateUID != "" || len(u.ImpersonateGroups) > 0 || len(u.ImpersonateUserExtra) > 0 {
 		faults = append(faults, errors.New("the user has `as`: impersonation cannot be taken over from a context; use `kubectl --as` with the context of the user itself"))
+	}
+	return faults
+}
+
+// userOf fills in the credentials.
+func userOf(u *api.AuthInfo, to *v1alpha1.ClientConfig) []error {
+	faults := unsupported(u)
+	if u.Exec != nil {
+		faults = append(faults, fmt.Errorf("the user has the exec plugin %s, whose credentials do not last: write an UpstreamCluster with clientConfig.credentials.user, and give the gateway --credentials with this kubeconfig; or give the user a token or a certificate", u.Exec.Command))
 	}
 	var err error
 	to.BearerToken = []byte(u.Token)

@@ -24,6 +24,7 @@ const (
 	CauseSilent       Cause = "Silent"
 	CauseShuttingDown Cause = "ShuttingDown"
 	CauseFailed       Cause = "Failed"
+	CauseCredentials  Cause = "Credentials"
 )
 
 // Text describes the cause in words that contain nothing of the API server's.
@@ -38,8 +39,12 @@ func (c Cause) Text() string {
 		CauseSilent:       "it does not answer in time",
 		CauseShuttingDown: "it is shutting down",
 		CauseFailed:       "its health check cannot be made",
+		CauseCredentials:  "the credentials that spec.clientConfig.credentials refers to cannot be obtained",
 	}[c]
 }
+
+// errNoCredentials means that spec.clientConfig refers to credentials that nobody has obtained: nothing is sent without them.
+var errNoCredentials = errors.New("there are no credentials")
 
 // codeError is an answer of a health check other than 200.
 type codeError int
@@ -67,6 +72,8 @@ func CauseOf(err error) Cause {
 		return CauseForbidden
 	case errors.As(err, &code):
 		return CauseUnready
+	case errors.Is(err, errNoCredentials):
+		return CauseCredentials
 	case errors.Is(err, errShuttingDown):
 		return CauseShuttingDown
 	case errors.As(err, &verification), errors.As(err, &alert), errors.As(err, &record):

@@ -72,7 +72,7 @@ func certPool(pem []byte) (*x509.CertPool, error) {
 // connects is the digest of what connections depend on.
 func connects(c *v1alpha1.ClientConfig) [sha256.Size]byte {
 	h := sha256.New()
-	for _, part := range [][]byte{c.BearerToken, c.KeyData, c.CertData, c.CAData, []byte(c.ServerName), {b(c.Insecure)}} {
+	for _, part := range [][]byte{c.BearerToken, c.KeyData, c.CertData, c.CAData, []byte(c.ServerName), {b(c.Insecure), b(c.Credentials != nil)}} {
 		_, _ = h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part))))
 		_, _ = h.Write(part)
 	}

@@ -39,6 +39,8 @@ type Options struct {
 	Probe        Probe
 	// Count is called with what happens to requests: retries on another API server.
 	Count func(event Event)
+	// Refused is called when an API server does not accept the credentials of clientConfig; nil calls nothing.
+	Refused func()
 }
 
 // Event is something that happened to a request.
@@ -79,6 +81,9 @@ func New(ctx context.Context, name string, opts Options) *Cluster {
 	if opts.Count == nil {
 		opts.Count = func(Event) {}
 	}
+	if opts.Refused == nil {
+		opts.Refused = func() {}
+	}
 	if opts.NewTransport == nil {
 		opts.NewTransport = func(endpoint *url.URL, config *v1alpha1.ClientConfig) (Transport, error) {
 			return connect(endpoint, config, opts.Probe.complete().Silence)
@@ -102,7 +107,8 @@ func (c *Cluster) Name() string { return c.name }
 // Object returns the configuration that is served; nil before the first one.
 func (c *Cluster) Object() *v1alpha1.UpstreamCluster { return c.state.Load().object }
 
-// Update serves object from now on, which definition.Check has accepted. Requests in progress go on, except for streams of
+// Update serves object from now on, which definition.Check has accepted. With a reference in clientConfig.credentials, which package
+// credential replaces, no API server is ready. Requests in progress go on, except for streams of
 // endpoints that are gone. If it returns an error, nothing has changed: certificates cannot be used.
 func (c *Cluster) Update(object *v1alpha1.UpstreamCluster) error {
 	c.mu.Lock()

@@ -18,6 +18,8 @@ type endpoint struct {
 	url      *url.URL
 	connects [sha256.Size]byte
 	token    string
+	missing  bool // there are no credentials, but a reference to them
+	refused  func()
 
 	transport Transport
 	streams   *Streams
@@ -51,10 +53,13 @@ func newEndpoint(name string, certs *certificates, before *endpoint, opts Option
 	}
 	e := &endpoint{
 		name: name, url: at, connects: certs.connects, token: string(certs.client.BearerToken), transport: via, streams: newStreams(),
+		missing: certs.client.Credentials != nil, refused: opts.Refused,
 		health: newHealth(opts.Probe, opts.Log.WithField("endpoint", name)), stop: func() {},
 	}
 	if before != nil {
 		e.streams = before.streams
+	}
+	if before != nil && !before.missing {
 		e.health.inherit(before.health)
 	}
 	return e, nil
@@ -62,6 +67,9 @@ func newEndpoint(name string, certs *certificates, before *endpoint, opts Option
 
 // roundTrip sends a request to this endpoint with the identity of the gateway.
 func (e *endpoint) roundTrip(r *http.Request) (*http.Response, error) {
+	if e.missing {
+		return nil, errNoCredentials
+	}
 	out := r.Clone(r.Context())
 	out.URL.Scheme, out.URL.Host, out.Host = e.url.Scheme, e.url.Host, ""
 	out.Header.Del("Authorization")
@@ -69,11 +77,19 @@ func (e *endpoint) roundTrip(r *http.Request) (*http.Response, error) {
 		out.Header.Set("Authorization", "Bearer "+e.token)
 	}
 	if !isStream(r.Context()) {
-		return e.waiting.roundTrip(e.transport, out)
+		return e.noteRefusal(e.waiting.roundTrip(e.transport, out))
 	}
 	response, err := e.transport.RoundTrip(out)
 	if err == nil {
 		e.streams.add(response)
+	}
+	return e.noteRefusal(response, err)
+}
+
+// noteRefusal calls refused for an answer that says that the credentials of the gateway are not accepted: those of clients are not sent.
+func (e *endpoint) noteRefusal(response *http.Response, err error) (*http.Response, error) {
+	if err == nil && response.StatusCode == http.StatusUnauthorized {
+		e.refused()
 	}
 	return response, err
 }

@@ -92,6 +92,7 @@ type UpstreamClusterServer struct {
 // +kubebuilder:validation:XValidation:rule="!has(self.bearerToken) || self.bearerToken.matches(\"^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$\")",message="bearerToken must be in base64, as KubeGateway reads it: printf %s \"$TOKEN\" | base64 -w0"
 // +kubebuilder:validation:XValidation:rule="has(self.certData) == has(self.keyData)",message="certData and keyData must be set together"
 // +kubebuilder:validation:XValidation:rule="!(has(self.insecure) && self.insecure) || !has(self.caData)",message="caData has no effect with insecure"
+// +kubebuilder:validation:XValidation:rule="!has(self.credentials) || !(has(self.bearerToken) || has(self.certData))",message="credentials takes the place of bearerToken, certData and keyData"
 type ClientConfig struct {
 	// Do not verify the certificates of the API servers.
 	// +optional
@@ -142,6 +143,47 @@ type ClientConfig struct {
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	ServerName string `json:"serverName,omitempty"`
+
+	// Credentials of the gateway that are kept elsewhere and change, in place of bearerToken, certData and keyData.
+	// +optional
+	Credentials *Credentials `json:"credentials,omitempty"`
+}
+
+// Credentials refer to credentials that change: the gateway reads them again. KubeGateway does not have them.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.user) != has(self.secretName)",message="exactly one of user and secretName must be set"
+type Credentials struct {
+	// A user of the kubeconfig file in the gateway's setting gateway-credentials, which may have a token, a certificate, files of them, or
+	// an exec plugin. Unless that is set, there are no such users.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	User string `json:"user,omitempty"`
+
+	// A Secret in the namespace of the gateway's setting gateway-namespace, with token, or tls.crt and tls.key, and possibly ca.crt. Its
+	// annotation proxy.kubegateway.io/upstream-cluster must be the name of this object.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	SecretName string `json:"secretName,omitempty"`
+
+	// Renew the token by TokenRequest before it expires. A token of secretName is also written to the Secret. Other credentials are only
+	// used to request tokens.
+	// +optional
+	TokenRequest *TokenRequest `json:"tokenRequest,omitempty"`
+}
+
+// TokenRequest says for which service account of the cluster the gateway requests tokens.
+type TokenRequest struct {
+	// The service account, which must be allowed to create tokens for itself.
+	ServiceAccount ServiceAccountRef `json:"serviceAccount"`
+
+	// How long tokens are valid, in seconds; the API server may shorten it. They are renewed at half of that time. 0 means a day.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="self == 0 || self >= 600",message="a token is valid for at least 600 seconds"
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=31536000
+	ExpirationSeconds int64 `json:"expirationSeconds,omitempty"`
 }
 
 // SecureServing is how clients connect to the gateway for a cluster.

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/sirupsen/logrus"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/kubernetes"
+	corev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+
+	"github.com/netloom/netloom/pkg/apis/proxy/v1alpha1"
+	"github.com/netloom/netloom/pkg/config"
+	"github.com/netloom/netloom/pkg/gateway/credential"
+	"github.com/netloom/netloom/pkg/inputs/kube"
+)
+
+// hostAPI is the API of the cluster that has the UpstreamClusters.
+type hostAPI struct {
+	objects   dynamic.Interface
+	client    kubernetes.Interface
+	namespace string // "" if it is not known
+}
+
+// hostCluster connects to the host cluster; nil if the UpstreamClusters come from elsewhere.
+func hostCluster(cfg *config.Config, own *takenOver) (*hostAPI, error) {
+	if own != nil || cfg.Gateway.Clusters != "" {
+		return nil, nil
+	}
+	at, err := kube.Config(kube.Login{Kubeconfig: cfg.Kubeconfig, Context: cfg.KubeContext})
+	if err != nil {
+		return nil, err
+	}
+	host := &hostAPI{namespace: cfg.Gateway.Namespace}
+	if host.namespace == "" {
+		host.namespace = podNamespace()
+	}
+	if host.objects, err = dynamic.NewForConfig(at); err != nil {
+		return nil, fmt.Errorf("connect to the host cluster: %w", err)
+	}
+	if host.client, err = kubernetes.NewForConfig(at); err != nil {
+		return nil, fmt.Errorf("connect to the host cluster: %w", err)
+	}
+	return host, nil
+}
+
+// podNamespace returns the namespace that this process runs in; "" if it is in no pod.
+func podNamespace() string {
+	if name := os.Getenv("POD_NAMESPACE"); name != "" {
+		return name
+	}
+	raw, err := os.ReadFile("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(raw))
+}
+
+// secrets are those that UpstreamClusters may refer to; nil if there are none.
+func (h *hostAPI) secrets() corev1.SecretInterface {
+	if h == nil || h.namespace == "" {
+		return nil
+	}
+	return h.client.CoreV1().Secrets(h.namespace)
+}
+
+// obtain returns a cluster with the credentials of the user that it refers to in a kubeconfig; "" has no users.
+func obtain(ctx context.Context, c *v1alpha1.UpstreamCluster, users string) (*v1alpha1.UpstreamCluster, error) {
+	silent := logrus.New()
+	silent.SetOutput(io.Discard)
+	opts := credential.Options{Log: silent}
+	if users != "" {
+		opts.Users = credential.NewUsers(users)
+	}
+	return credential.Obtain(ctx, c, opts)
+}
