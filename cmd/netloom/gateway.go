@@ -164,6 +164,7 @@ func serveGateway(ctx context.Context, cfg *config.Config, log *logrus.Logger, o
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return g.Serve(ctx, on, shutdown) })
 	group.Go(func() error { return run(ctx) })
+	group.Go(func() error { return host.divide(ctx, g) })
 	if cfg.Listen != "" {
 		// Probes see that the gateway is stopping for as long as it stops.
 		probes, stop := context.WithCancel(context.WithoutCancel(ctx))

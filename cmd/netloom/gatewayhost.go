@@ -14,6 +14,7 @@ import (
 
 	"github.com/netloom/netloom/pkg/apis/proxy/v1alpha1"
 	"github.com/netloom/netloom/pkg/config"
+	"github.com/netloom/netloom/pkg/gateway"
 	"github.com/netloom/netloom/pkg/gateway/credential"
 	"github.com/netloom/netloom/pkg/inputs/kube"
 )
@@ -65,6 +66,19 @@ func (h *hostAPI) secrets() corev1.SecretInterface {
 		return nil
 	}
 	return h.client.CoreV1().Secrets(h.namespace)
+}
+
+// divide divides limits with the other instances until ctx ends. Without a host cluster, each has its own.
+func (h *hostAPI) divide(ctx context.Context, g *gateway.Gateway) error {
+	if h == nil || h.namespace == "" {
+		return nil
+	}
+	host, err := os.Hostname() // that of a pod is its name
+	if err != nil {
+		return err
+	}
+	g.DivideLimits(ctx, h.client.CoordinationV1().Leases(h.namespace), strings.ToLower(host))
+	return nil
 }
 
 // obtain returns a cluster with the credentials of the user that it refers to in a kubeconfig; "" has no users.

@@ -73,7 +73,8 @@ type Gateway struct {
 	infos       *request.RequestInfoFactory
 	metrics     *metrics
 	shared      shared
-	copies      *budget // of bodies
+	copies      *budget     // of bodies
+	divides     atomic.Bool // limits, with other instances
 	source      atomic.Pointer[func() registry.State]
 	stops       atomic.Bool // no longer ready
 	began       time.Time

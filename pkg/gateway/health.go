@@ -24,6 +24,9 @@ func (g *Gateway) Health() http.Handler {
 		if source.Proof.IsLate(time.Now(), g.began) {
 			lines = append(lines, "UpstreamClusters have not been confirmed for "+source.Proof.Late.String()+"; they may have changed")
 		}
+		if g.set.divides() && !g.divides.Load() {
+			lines = append(lines, "limits of all instances together are not divided among them; each instance has the limits of one")
+		}
 		switch {
 		case g.stops.Load():
 			http.Error(w, "not ready: the gateway is stopping", http.StatusServiceUnavailable)

@@ -130,6 +130,8 @@ var (
 	sharedLost     = prometheus.NewDesc("netloom_gateway_shared_watch_interrupted_seconds", "How long the gateway's own watch has been interrupted, 0 if it is not.", []string{"cluster", "resource"}, nil)
 	sharedRequests = prometheus.NewDesc("netloom_gateway_shared_requests_total", "Lists and watches that were answered from shared watches (list, watch), and others of the same kinds (forwarded).", []string{"cluster", "answer"}, nil)
 	credentialed   = prometheus.NewDesc("netloom_gateway_credentials_current", "1 if the credentials that an UpstreamCluster refers to can be obtained, 0 if only the last ones are used, or none.", []string{"cluster"}, nil)
+	divides        = prometheus.NewDesc("netloom_gateway_limits_divided", "1 if limits of all instances are divided among them, 0 if each instance has the limits of one.", nil, nil)
+	limitNow       = prometheus.NewDesc("netloom_gateway_limit", "What this instance has of a limit of all instances: requests per second, or at a time.", []string{"cluster", "schema"}, nil)
 	accepted       = prometheus.NewDesc("netloom_gateway_cluster_accepted", "1 if the newest version of an UpstreamCluster is served, 0 if it has faults.", []string{"cluster"}, nil)
 )
 
@@ -139,6 +141,8 @@ func (*collector) Describe(out chan<- *prometheus.Desc) {
 	out <- sourceReadable
 	out <- accepted
 	out <- credentialed
+	out <- divides
+	out <- limitNow
 	out <- sharedWatches
 	out <- sharedObjects
 	out <- sharedLost
@@ -156,6 +160,11 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 	} else {
 		out <- prometheus.MustNewConstMetric(sourceReadable, prometheus.GaugeValue, 0)
 	}
+	if c.gateway.divides.Load() {
+		gauge(divides, 1)
+	} else {
+		gauge(divides, 0)
+	}
 	faults := set.Faults()
 	for _, t := range set.all() {
 		name := t.cluster.Name()
@@ -163,6 +172,9 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 			gauge(accepted, 1, name)
 		}
 		gatewayEndpoints.collect(out, t.cluster)
+		for _, l := range t.cluster.Divided() {
+			gauge(limitNow, l.Limiter.Limit(), name, l.Schema.Name)
+		}
 		if fault, kept := set.credentials.Fault(name); kept && fault == nil {
 			gauge(credentialed, 1, name)
 		} else if kept {

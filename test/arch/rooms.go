@@ -289,6 +289,9 @@ var rooms = []room{
 		"pkg/serve/auth/review", "k8s.io/api/...", "k8s.io/apimachinery/...", "k8s.io/apiserver/pkg/authentication/...", "k8s.io/apiserver/pkg/authorization/authorizer",
 		"k8s.io/client-go/kubernetes", "golang.org/x/net/http/httpguts", "golang.org/x/sync/semaphore", "golang.org/x/time/rate",
 	}},
+	{dir: "pkg/gateway/quota", may: []string{
+		"k8s.io/api/coordination/v1", "k8s.io/apimachinery/...", "k8s.io/client-go/kubernetes/typed/coordination/v1", logrus,
+	}},
 	{dir: "pkg/gateway/registry", may: []string{
 		"pkg/apis/proxy/v1alpha1", "pkg/cause", "pkg/gateway/definition", "pkg/inputs/manifest", "pkg/inputs/source", "pkg/inputs/confirm",
 		"k8s.io/apimachinery/...", "k8s.io/client-go/...", logrus,

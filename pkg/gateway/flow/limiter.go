@@ -2,6 +2,8 @@ package flow
 
 import (
 	"context"
+	"math"
+	"sync"
 	"sync/atomic"
 
 	"golang.org/x/time/rate"
@@ -16,39 +18,85 @@ type Limiter struct {
 	bucket   *rate.Limiter // nil if the rate is not limited
 	refusals refusals
 	freed    chan struct{} // wakes one of the requests that wait for a place
+	demand   demand
+
+	mu     sync.Mutex // held by Update and Share
+	schema *v1alpha1.FlowControlSchema
+	share  float64 // of the global limit; negative if there is none
 }
+
+// alone is no share: the limit is that of this instance.
+const alone = -1
 
 // New returns the limiter of a schema.
 func New(schema *v1alpha1.FlowControlSchema) *Limiter {
+	var l *Limiter
 	switch {
 	case schema.MaxRequestsInflight != nil:
-		l := &Limiter{freed: make(chan struct{}, 1)}
-		l.max.Store(int64(schema.MaxRequestsInflight.Max))
-		return l
+		l = &Limiter{freed: make(chan struct{}, 1)}
 	case schema.TokenBucket != nil:
-		return &Limiter{bucket: rate.NewLimiter(rate.Limit(schema.TokenBucket.QPS), int(schema.TokenBucket.Burst))}
+		l = &Limiter{bucket: rate.NewLimiter(rate.Limit(schema.TokenBucket.QPS), int(schema.TokenBucket.Burst))}
 	default:
 		return nil
 	}
+	l.schema, l.share = schema, alone
+	l.apply()
+	return l
 }
 
 // Update changes the limit in place, so that requests in progress still count and no tokens are given back. It returns false
 // if schema is of another type than the limiter, which needs a new one.
 func (l *Limiter) Update(schema *v1alpha1.FlowControlSchema) bool {
-	switch {
-	case l == nil:
+	if l == nil {
 		return schema.MaxRequestsInflight == nil && schema.TokenBucket == nil
-	case schema.MaxRequestsInflight != nil && l.bucket == nil:
-		l.max.Store(int64(schema.MaxRequestsInflight.Max))
-		l.wake()
-		return true
-	case schema.TokenBucket != nil && l.bucket != nil:
-		l.bucket.SetLimit(rate.Limit(schema.TokenBucket.QPS))
-		l.bucket.SetBurst(int(schema.TokenBucket.Burst))
-		return true
-	default:
+	}
+	if (schema.MaxRequestsInflight != nil) != (l.bucket == nil) || (schema.TokenBucket != nil) != (l.bucket != nil) {
 		return false
 	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.schema = schema
+	if !schema.Divided() {
+		l.share = alone
+	}
+	l.apply()
+	return true
+}
+
+// Share sets what this instance has of the global limit of the schema, at most the limit of one instance. A negative share is that limit.
+func (l *Limiter) Share(share float64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.share = share
+	l.apply()
+}
+
+// apply sets the limit. The caller holds the lock.
+func (l *Limiter) apply() {
+	if l.bucket == nil {
+		most := int64(l.schema.MaxRequestsInflight.Max)
+		if l.share >= 0 {
+			most = min(most, int64(l.share))
+		}
+		l.max.Store(most)
+		l.wake()
+		return
+	}
+	qps, burst := float64(l.schema.TokenBucket.QPS), float64(l.schema.TokenBucket.Burst)
+	if all := l.schema.GlobalTokenBucket; l.share >= 0 && all != nil {
+		burst = min(burst, max(1, math.Round(float64(all.Burst)*l.share/float64(all.QPS))))
+		qps = min(qps, l.share)
+	}
+	l.bucket.SetLimit(rate.Limit(qps))
+	l.bucket.SetBurst(int(burst))
+}
+
+// Limit returns the limit at present: requests per second, or at a time.
+func (l *Limiter) Limit() float64 {
+	if l.bucket == nil {
+		return float64(l.max.Load())
+	}
+	return float64(l.bucket.Limit())
 }
 
 // Admit reports whether a request may go on. If so, release must be called once it has ended. Long-running requests do not
@@ -57,14 +105,20 @@ func (l *Limiter) Admit(longRunning bool) (release func(), ok bool) {
 	switch {
 	case l == nil:
 	case l.bucket != nil:
-		if !l.bucket.Allow() {
+		ok := l.bucket.Allow()
+		l.demand.count(ok)
+		if !ok {
 			return nil, false
 		}
 	case !longRunning:
-		if l.inflight.Add(1) > l.max.Load() {
+		now := l.inflight.Add(1)
+		ok := now <= l.max.Load()
+		l.demand.count(ok)
+		if !ok {
 			l.inflight.Add(-1)
 			return nil, false
 		}
+		l.demand.reach(now)
 		return func() {
 			l.inflight.Add(-1)
 			l.wake()

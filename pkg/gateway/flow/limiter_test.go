@@ -195,3 +195,45 @@ func TestRequestsWaitForAPlace(t *testing.T) {
 	_, err = none.Wait(ended, false)
 	require.NoError(t, err)
 }
+
+// TestAShareIsAtMostTheLimitOfOneInstance gives a limiter shares of a limit of all instances, and changes the limit.
+func TestAShareIsAtMostTheLimitOfOneInstance(t *testing.T) {
+	schema := &v1alpha1.FlowControlSchema{
+		Name: "slow", Strategy: v1alpha1.StrategyGlobalAllocate,
+		MaxRequestsInflight: &v1alpha1.MaxRequestsInflight{Max: 10}, GlobalMaxRequestsInflight: &v1alpha1.MaxRequestsInflight{Max: 15},
+	}
+	l := flow.New(schema)
+	require.InDelta(t, 10, l.Limit(), 0, "there is no share yet")
+	l.Share(3)
+	require.InDelta(t, 3, l.Limit(), 0)
+	l.Share(12)
+	require.InDelta(t, 10, l.Limit(), 0)
+	l.Share(3)
+	lower := schema.DeepCopy()
+	lower.MaxRequestsInflight.Max = 2
+	require.True(t, l.Update(lower))
+	require.InDelta(t, 2, l.Limit(), 0)
+	local := schema.DeepCopy()
+	local.Strategy = v1alpha1.StrategyLocal
+	require.True(t, l.Update(local))
+	require.InDelta(t, 10, l.Limit(), 0, "the share is forgotten")
+	l.Share(3)
+	l.Share(-1)
+	require.InDelta(t, 10, l.Limit(), 0, "the others are away")
+
+	rate := flow.New(&v1alpha1.FlowControlSchema{
+		Name: "slow", Strategy: v1alpha1.StrategyGlobalAllocate,
+		TokenBucket: &v1alpha1.TokenBucket{QPS: 10, Burst: 20}, GlobalTokenBucket: &v1alpha1.TokenBucket{QPS: 15, Burst: 30},
+	})
+	synctest.Test(t, func(t *testing.T) {
+		rate.Share(2.5)
+		require.InDelta(t, 2.5, rate.Limit(), 0)
+		admitted := 0
+		for range 20 {
+			if _, ok := rate.Admit(false); ok {
+				admitted++
+			}
+		}
+		require.Equal(t, 5, admitted, "the burst is divided, too")
+	})
+}

@@ -78,7 +78,7 @@ func TestWhatCannotBeTakenOverIsRefused(t *testing.T) {
 	t.Parallel()
 	const server = `server: "https://192.0.2.1:6443"`
 	for want, with := range map[string][2]string{
-		`context "prod": the user has the exec plugin aws, whose credentials do not last`:    {server, "exec: {apiVersion: client.authentication.k8s.io/v1, command: aws, interactiveMode: Never}"},
+		`context "prod": the user has the exec plugin aws, whose credentials do not last`:  {server, "exec: {apiVersion: client.authentication.k8s.io/v1, command: aws, interactiveMode: Never}"},
 		`context "prod": the user has the auth-provider gcp`:                               {server, "auth-provider: {name: gcp}"},
 		`context "prod": the user has a password`:                                          {server, "username: ann, password: secret"},
 		"context \"prod\": the user has `as`":                                              {server, "token: abc, as: bob"},

@@ -49,6 +49,27 @@ func logs(cluster, policy v1alpha1.LogMode) bool {
 	return cluster != v1alpha1.LogOff && policy != v1alpha1.LogOff && (cluster == v1alpha1.LogOn || policy == v1alpha1.LogOn)
 }
 
+// DividedLimit is a limit that all instances of the gateway divide.
+type DividedLimit struct {
+	Schema  *v1alpha1.FlowControlSchema
+	Limiter *flow.Limiter
+}
+
+// Divided returns the limits that all instances divide, in the order of the object.
+func (c *Cluster) Divided() []DividedLimit {
+	s := c.state.Load()
+	if s.object == nil {
+		return nil
+	}
+	var out []DividedLimit
+	for i := range s.object.Spec.FlowControl.FlowControlSchemas {
+		if schema := &s.object.Spec.FlowControl.FlowControlSchemas[i]; schema.Divided() {
+			out = append(out, DividedLimit{schema, s.limits[schema.Name]})
+		}
+	}
+	return out
+}
+
 // limits are the limiters by the name of their schema.
 type limits map[string]*flow.Limiter
 

@@ -13,6 +13,8 @@ type FlowControl struct {
 // FlowControlSchema is one limit. All requests of the dispatch policies that refer to it share it.
 //
 // +kubebuilder:validation:XValidation:rule="(has(self.exempt) ? 1 : 0) + (has(self.maxRequestsInflight) ? 1 : 0) + (has(self.tokenBucket) ? 1 : 0) == 1",message="exactly one of exempt, maxRequestsInflight and tokenBucket must be set"
+// +kubebuilder:validation:XValidation:rule="!has(self.globalMaxRequestsInflight) || (has(self.maxRequestsInflight) && self.globalMaxRequestsInflight.max >= self.maxRequestsInflight.max)",message="globalMaxRequestsInflight needs maxRequestsInflight, and must not be less"
+// +kubebuilder:validation:XValidation:rule="!has(self.globalTokenBucket) || (has(self.tokenBucket) && self.globalTokenBucket.qps >= self.tokenBucket.qps && self.globalTokenBucket.burst >= self.tokenBucket.burst)",message="globalTokenBucket needs tokenBucket, and must not be less"
 type FlowControlSchema struct {
 	// The name that dispatch policies refer to.
 	// +kubebuilder:validation:MinLength=1
@@ -30,6 +32,38 @@ type FlowControlSchema struct {
 	// Limit the rate of requests, and allow bursts.
 	// +optional
 	TokenBucket *TokenBucket `json:"tokenBucket,omitempty"`
+
+	// Limit the number of requests that wait for their response at all instances of the gateway together, which divide it by their
+	// demand if strategy says so. maxRequestsInflight is then the most that one instance gets, and its limit while it cannot reach the others.
+	// +optional
+	GlobalMaxRequestsInflight *MaxRequestsInflight `json:"globalMaxRequestsInflight,omitempty"`
+
+	// Limit the rate of requests at all instances of the gateway together, which divide it by their demand if strategy
+	// says so. tokenBucket is then the most that one instance gets, and its limit while it cannot reach the others.
+	// +optional
+	GlobalTokenBucket *TokenBucket `json:"globalTokenBucket,omitempty"`
+
+	// Whether instances divide the global limit: globalAllocate and globalCount divide it; empty and local ignore it.
+	// +optional
+	Strategy LimitStrategy `json:"strategy,omitempty"`
+}
+
+// LimitStrategy says whether the instances of the gateway divide a limit.
+//
+// +kubebuilder:validation:Enum="";local;globalAllocate;globalCount
+type LimitStrategy string
+
+// The strategies of limits. KubeGateway's limiter server gives instances shares of a limit, or counts their requests; here, instances give
+// each other shares with both.
+const (
+	StrategyLocal          LimitStrategy = "local"
+	StrategyGlobalAllocate LimitStrategy = "globalAllocate"
+	StrategyGlobalCount    LimitStrategy = "globalCount"
+)
+
+// Divided reports whether all instances of the gateway divide a global limit.
+func (s *FlowControlSchema) Divided() bool {
+	return (s.Strategy == StrategyGlobalAllocate || s.Strategy == StrategyGlobalCount) && (s.GlobalMaxRequestsInflight != nil || s.GlobalTokenBucket != nil)
 }
 
 // Exempt does not limit requests.
@@ -38,7 +72,7 @@ type Exempt struct{}
 // MaxRequestsInflight limits the number of requests in progress. Long-running requests, such as watches and exec, do not
 // count.
 type MaxRequestsInflight struct {
-	// The limit for each instance of the gateway.
+	// The limit for each instance of the gateway, unless the field is a global one.
 	// +kubebuilder:validation:Minimum=1
 	Max int32 `json:"max"`
 }
@@ -47,7 +81,7 @@ type MaxRequestsInflight struct {
 //
 // +kubebuilder:validation:XValidation:rule="self.burst >= self.qps",message="burst must not be less than qps"
 type TokenBucket struct {
-	// Requests per second for each instance of the gateway.
+	// Requests per second for each instance of the gateway, unless the field is a global one.
 	// +kubebuilder:validation:Minimum=1
 	QPS int32 `json:"qps"`
 
