@@ -46,6 +46,7 @@ examined, and with 1 on an error.`,
 		Args: cobra.ArbitraryArgs,
 	}
 	manifests := bindSources(cmd)
+	manifests.networks = true
 	output := bindOutput(cmd, formTable, formJSON, formYAML, formCSV, formHTML)
 	var since string
 	cmd.Flags().StringVar(&since, "since", "", "file with a snapshot, which -o json prints: report what changed since then")

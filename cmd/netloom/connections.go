@@ -43,7 +43,7 @@ Exit with 0 after a list, with 3 if there are no pods or the manifests have prob
 		Args: cobra.ArbitraryArgs,
 	}
 	manifests := bindSources(cmd)
-	manifests.firewalls = true
+	manifests.firewalls, manifests.networks = true, true
 	output := bindOutput(cmd, formTable, formJSON, formYAML, formCSV, formMarkdown, formDOT, formSVG)
 	flags := cmd.Flags()
 	flags.StringArrayVar(&opts.from, "from", nil, "list only connections from this pod, workload, namespace or address; may be repeated")

@@ -46,7 +46,7 @@ first, as in b/pod/shop/db-0; --peer-manifests adds clusters. To find out which 
 	cmd.AddCommand(newExplainRow())
 	manifests := bindSources(cmd)
 	manifests.bindClusters(cmd)
-	manifests.firewalls = true
+	manifests.firewalls, manifests.networks = true, true
 	output := bindOutput(cmd, "table", "json", "yaml")
 	explainer := bindExplainer(cmd)
 	cmd.ValidArgsFunction = func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
@@ -214,6 +214,7 @@ func (w *answerWriter) pod(p *explain.Pod) {
 	slices.Sort(labels)
 	for _, field := range []struct{ name, text string }{
 		{"node", p.Node},
+		{"network", p.Network},
 		{"addresses", strings.Join(p.Addresses, ", ")},
 		{"labels", strings.Join(labels, ", ")},
 		{"ports", strings.Join(p.Ports, ", ")},

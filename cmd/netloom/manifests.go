@@ -32,9 +32,9 @@ type manifestsFlag struct {
 	fetched []byte // of a daemon or a cluster, once requested
 	real    bool   // nothing stands for pods and addresses that manifests do not declare
 	node    string // whose pods are subjects; "" means every node
-	// firewalls has EgressFirewalls of ovn-kubernetes evaluated as well.
-	firewalls bool
-	backend   string // whose limits are problems; "" is the default
+	// firewalls has EgressFirewalls of ovn-kubernetes evaluated as well, and networks the networks that plugins separate.
+	firewalls, networks bool
+	backend             string // whose limits are problems; "" is the default
 }
 
 // bindBackend adds the flag for the backend whose limits are among the problems.
@@ -84,7 +84,7 @@ func (f *manifestsFlag) fromFiles() bool { return len(f.paths)+len(f.kustomize) 
 // at selects another directory or file in place of those that f selects, for the same question.
 func (f *manifestsFlag) at(path string) *manifestsFlag {
 	return &manifestsFlag{
-		paths: []string{path}, ignore: f.ignore, namespace: f.namespace, node: f.node, firewalls: f.firewalls, backend: f.backend, clustersFlag: f.clustersFlag,
+		paths: []string{path}, ignore: f.ignore, namespace: f.namespace, node: f.node, firewalls: f.firewalls, networks: f.networks, backend: f.backend, clustersFlag: f.clustersFlag,
 	}
 }
 
@@ -106,7 +106,7 @@ func (f *manifestsFlag) title() string {
 // source returns what to read.
 func (f *manifestsFlag) source(cmd *cobra.Command) (offline.Manifests, error) {
 	out := offline.Manifests{Kustomize: f.kustomize, Ignore: f.ignore, Namespace: f.namespace}
-	out.Translator.Node, out.Translator.Firewalls, out.Backend = f.node, f.firewalls, f.backend
+	out.Translator.Node, out.Translator.Firewalls, out.Networks, out.Backend = f.node, f.firewalls, f.networks, f.backend
 	if err := f.addTo(&out); err != nil {
 		return out, err
 	}

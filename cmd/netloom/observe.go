@@ -55,7 +55,7 @@ Exit with 0 if the answer is complete, with 3 if it is incomplete or empty, and 
 		Args: cobra.MinimumNArgs(1),
 	}
 	manifests := bindSources(cmd)
-	manifests.firewalls = true
+	manifests.firewalls, manifests.networks = true, true
 	output := bindOutput(cmd, formTable, formJSON, formYAML)
 	flags := cmd.Flags()
 	flags.DurationVar(&opts.last, "last", time.Hour, "how far back from the newest line to count, at least 12s")

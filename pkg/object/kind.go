@@ -16,6 +16,20 @@ const (
 	KindServiceImport              = "ServiceImport" // of the Multi-Cluster Services API
 )
 
+// The kinds by which network plugins put pods on networks of their own: those of ovn-kubernetes and of kube-ovn. They are only read to
+// answer questions.
+const (
+	KindUserDefinedNetwork        = "UserDefinedNetwork"
+	KindClusterUserDefinedNetwork = "ClusterUserDefinedNetwork"
+	KindSubnet                    = "Subnet"
+	KindVPC                       = "Vpc"
+)
+
+// IsNetwork reports whether a kind is one of those networks. Their rules are none that an administrator of policies writes.
+func IsNetwork(kind string) bool {
+	return kind == KindUserDefinedNetwork || kind == KindClusterUserDefinedNetwork || kind == KindSubnet || kind == KindVPC
+}
+
 // IsClusterPolicy reports whether a kind is one of the cluster-wide policies.
 func IsClusterPolicy(kind string) bool {
 	return kind == KindClusterNetworkPolicy || kind == KindAdminNetworkPolicy || kind == KindBaselineAdminNetworkPolicy

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/pkg/answers/network"
 	"github.com/netloom/netloom/pkg/answers/world"
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
 	"github.com/netloom/netloom/pkg/feedback/sdwan/status"
@@ -54,6 +55,8 @@ type Manifests struct {
 	Backend string
 
 	Translator translator.Options
+	// Networks has the networks that plugins separate evaluated as well: see package network. A snapshot with them must not be written.
+	Networks bool
 }
 
 // Load reads manifests once and translates them. It fails if they cannot be read at all; faults inside them are among the
@@ -119,6 +122,9 @@ func (m *member) translate(members []*member) world.State {
 	}
 	findLines(state.Problems, m.content, opts.MaxFile)
 	slices.SortFunc(state.Problems, object.Problem.Compare)
+	if opts.Networks && m.judged {
+		network.Evaluate(&state)
+	}
 	return state
 }
 

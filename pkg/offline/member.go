@@ -71,7 +71,7 @@ func (m *manifests) others(opts *Manifests) ([]*member, error) {
 
 // readMember reads another cluster, with the translator options of the own cluster.
 func readMember(of, own *Manifests, name string) (*member, error) {
-	of.Translator = own.Translator
+	of.Translator, of.Networks = own.Translator, own.Networks
 	of.Translator.Cluster, of.Translator.Node = name, ""
 	read, err := readManifests(*of)
 	if err != nil {

@@ -200,6 +200,9 @@ var rooms = []room{
 	{dir: "pkg/answers/world", pure: true, may: []string{
 		"labelcache", "pkg/apis/...", "pkg/answers/name", "pkg/intent", "pkg/object", "k8s.io/api/...", "k8s.io/apimachinery/...", policyAPI,
 	}},
+	{dir: "pkg/answers/network", pure: true, may: []string{
+		"labelcache", "pkg/answers/world", "pkg/intent", "pkg/object", "k8s.io/api/...", "k8s.io/apimachinery/...",
+	}},
 	{dir: "pkg/answers/intents", pure: true, may: []string{"pkg/answers/world", "pkg/intent", "pkg/object"}},
 	{dir: "pkg/answers/question", pure: true, may: []string{"pkg/answers/name", "pkg/answers/world", "pkg/intent", "pkg/object"}},
 	{dir: "pkg/answers/probe", pure: true, may: []string{

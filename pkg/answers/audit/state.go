@@ -252,7 +252,7 @@ func (a *auditor) policies() {
 	at := map[object.Ref]*Policy{}
 	texts := map[object.Ref]string{}
 	for p := range a.Snapshot.Policies() {
-		if p.Tier == intent.TierSystem {
+		if p.Tier == intent.TierSystem || object.IsNetwork(p.Origin.Kind) {
 			continue
 		}
 		ref := p.Origin.Ref()

@@ -93,7 +93,9 @@ func newSurvey(w *world.World, f *Filter) *survey {
 func (s *survey) withoutNodeAccess() *intent.Snapshot {
 	var system []*intent.Policy
 	for p := range s.world.Snapshot().Ranked(intent.TierSystem) {
-		system = append(system, p)
+		if !object.IsNetwork(p.Origin.Kind) {
+			system = append(system, p)
+		}
 	}
 	if len(system) == 0 {
 		return s.world.Snapshot()

@@ -21,6 +21,7 @@ import (
 type Pod struct {
 	Name      string            `json:"name"` // [cluster/]namespace/name
 	Node      string            `json:"node,omitempty"`
+	Network   string            `json:"network,omitempty"` // of a network plugin; "" for the default one
 	Addresses []string          `json:"addresses,omitempty"`
 	Labels    map[string]string `json:"labels,omitempty"`
 	Ports     []string          `json:"ports,omitempty"` // those with a name, such as "http tcp/8080"
@@ -82,6 +83,9 @@ func explainPod(w *world.World, name string) *Pod {
 	out.Node, out.Labels, out.Addresses = e.Node, e.Labels, w.AddrTexts(e.AllAddrs())
 	if len(e.AllAddrs()) == 0 {
 		out.Note = "it has no address yet and cannot be reached; its isolation is in place"
+	}
+	if w.State.Networks != nil {
+		out.Network = w.State.Networks.Of[e.Key]
 	}
 	for _, p := range e.Ports {
 		out.Ports = append(out.Ports, fmt.Sprintf("%s %s/%d", p.Name, p.Protocol, p.Number))

@@ -83,12 +83,12 @@ func Findings(w *world.World, of object.Ref) []string {
 }
 
 // tierOf returns the tier of a cluster-wide policy and its priority; none for other policies. A BaselineAdminNetworkPolicy has no
-// priority of its own.
+// priority of its own, and neither has a network.
 func tierOf(p *intent.Policy) (string, *uint16) {
 	switch {
 	case !p.Tier.Ordered():
 		return "", nil
-	case p.Origin.Kind == object.KindBaselineAdminNetworkPolicy:
+	case p.Origin.Kind == object.KindBaselineAdminNetworkPolicy || object.IsNetwork(p.Origin.Kind):
 		return p.Tier.String(), nil
 	default:
 		priority := p.Priority

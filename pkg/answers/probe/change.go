@@ -33,6 +33,8 @@ func change(w *world.World, c *connection, egress, ingress *Side) []string {
 		case side.Verdict == VerdictUnknown:
 		case egress.Verdict == Allow && ingress.Verdict == Allow:
 			lines = append(lines, closing(side.Side, d, side.subject, what))
+		case side.Verdict == Deny && len(side.DeniedBy) > 0 && side.network != "":
+			lines = append(lines, fmt.Sprintf("%s of %s: %s", d, side.subject, side.network))
 		case side.Verdict == Deny && len(side.DeniedBy) > 0:
 			lines = append(lines, fmt.Sprintf("%s of %s: allow or pass it in a rule before %s", d, side.subject, some(side.DeniedBy)))
 		case side.Verdict == Deny:

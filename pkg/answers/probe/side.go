@@ -7,6 +7,7 @@ import (
 
 	"github.com/netloom/netloom/pkg/answers/world"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 )
 
 // Side is the verdict of the policies at one end of a connection: the source for egress, the destination for ingress.
@@ -31,7 +32,9 @@ type Side struct {
 	// Itself means that source and destination are the same, to which no policy applies.
 	Itself bool `json:"itself,omitempty"`
 
-	unsure []string // rules that may match another address of the other end, which is made up
+	// network is what would have to change if a network denies it; "" if none does.
+	network string
+	unsure  []string // rules that may match another address of the other end, which is made up
 }
 
 // connection is a flow that policies evaluate, with the displayed names of its ends.
@@ -74,10 +77,22 @@ func side(w *world.World, d intent.Direction, c *connection, decision intent.Dec
 		s.AllowedBy = w.Rules(decision.By)
 	case decision.By[0].Rule >= 0:
 		s.DeniedBy = w.Rules(decision.By)
+		s.network = ofNetwork(w.State.Snapshot.Policy(decision.By[0].Policy))
 	default:
 		s.NearMisses = nearMisses(w, policies, d, c)
 	}
 	return s
+}
+
+// ofNetwork is what would have to change if a policy stands for a network; "" for any other.
+func ofNetwork(p *intent.Policy) string {
+	switch {
+	case !object.IsNetwork(p.Origin.Kind):
+		return ""
+	case p.Tier == intent.TierBaseline:
+		return fmt.Sprintf("add the block of the source to spec.allowSubnets of %s, or allow it by a NetworkPolicy", p.Origin)
+	}
+	return fmt.Sprintf("no policy can allow it: only pods on %s reach each other", p.Origin)
 }
 
 // unsure lists the rules that match or not according to an address that is made up, if they matter: not where other rules allow.
@@ -97,6 +112,9 @@ func unsure(w *world.World, policies []*intent.Policy, d intent.Direction, c *co
 	})
 	var out []string
 	for _, p := range policies {
+		if object.IsNetwork(p.Origin.Kind) {
+			continue // it is known which pods are on it
+		}
 		for i := range p.Rules {
 			if r := &p.Rules[i]; (!firm || p.Tier != intent.TierNetworkPolicy) && depends(r) {
 				out = append(out, p.Origin.String()+" "+r.Path)
@@ -107,7 +125,9 @@ func unsure(w *world.World, policies []*intent.Policy, d intent.Direction, c *co
 }
 
 // mayDeny reports whether a policy may deny anything at all.
-func mayDeny(p *intent.Policy) bool { return p.Tier != intent.TierSystem }
+func mayDeny(p *intent.Policy) bool {
+	return p.Tier != intent.TierSystem || object.IsNetwork(p.Origin.Kind)
+}
 
 // nearMisses lists the rules of isolating policies that match except for one condition.
 func nearMisses(w *world.World, policies []*intent.Policy, d intent.Direction, c *connection) []world.Rule {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/netloom/netloom/pkg/answers/name"
 	"github.com/netloom/netloom/pkg/apis/sdewan/v1alpha1"
+	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
 )
 
@@ -17,7 +18,9 @@ const shownDoubts = 3
 
 // Doubts lists why answers about the whole state are incomplete, one line each; none if they are complete. Without pods there is nothing
 // to judge; what cannot be read, or has no address, may allow or deny anything.
-func (s *State) Doubts() []string { return s.doubts(func(concern) bool { return true }) }
+func (s *State) Doubts() []string {
+	return s.doubts(func(c concern) bool { return c.open == nil || c.open.wide() })
+}
 
 // DoubtsOn lists why an answer about connections between some ends is not certain, as Doubts does: only what could change that answer
 // counts. A policy that cannot be read may decide on the pods of its namespace and no others; a pod without an address takes part in no
@@ -38,6 +41,9 @@ func (w *World) DoubtsOn(ends ...*End) []string {
 		return found.([]string) //nolint:forcetypeassert // what is stored below
 	}
 	out := w.State.doubts(func(c concern) bool {
+		if c.open != nil {
+			return c.open.about(of)
+		}
 		return slices.ContainsFunc(of, func(i involved) bool { return c.about(&i) })
 	})
 	known.found.Store(signature, out)
@@ -46,14 +52,22 @@ func (w *World) DoubtsOn(ends ...*End) []string {
 
 // doubting is what DoubtsOn looks up. It is made once, for the first question.
 type doubting struct {
-	any   bool                    // there are doubts at all
-	pods  map[string]bool         // those that doubts are about, namespace/name
-	vips  map[netip.Addr][]string // the namespaces of the Services with an address
-	found sync.Map                // the doubts, by what is involved
+	any       bool                      // there are doubts at all
+	pods      map[string]bool           // those that doubts are about, namespace/name
+	vips      map[netip.Addr][]string   // the namespaces of the Services with an address
+	frontends map[netip.Addr][]frontend // if networks leave anything open
+	found     sync.Map                  // the doubts, by what is involved
+}
+
+// frontend is an address of a Service for networks.
+type frontend struct {
+	other    Other
+	backends []object.Key // the pods behind it
 }
 
 func newDoubting(w *World) *doubting {
-	out := &doubting{any: len(w.State.Doubts()) > 0, pods: map[string]bool{}, vips: map[netip.Addr][]string{}}
+	out := &doubting{pods: map[string]bool{}, vips: map[netip.Addr][]string{}, frontends: map[netip.Addr][]frontend{}}
+	out.any = len(w.State.doubts(func(concern) bool { return true })) > 0
 	if !out.any {
 		return out
 	}
@@ -63,6 +77,7 @@ func newDoubting(w *World) *doubting {
 		}
 		return false
 	})
+	open := w.State.Networks != nil && len(w.State.Networks.Open) > 0
 	for _, list := range w.balancers {
 		for _, lb := range list {
 			for i := range lb.Frontends {
@@ -70,7 +85,27 @@ func newDoubting(w *World) *doubting {
 				if !slices.Contains(out.vips[a], namespace) {
 					out.vips[a] = append(out.vips[a], namespace)
 				}
+				if open {
+					out.frontends[a] = append(out.frontends[a], w.frontend(&lb.Frontends[i]))
+				}
 			}
+		}
+	}
+	return out
+}
+
+func (w *World) frontend(f *intent.Frontend) frontend {
+	out := frontend{other: OtherVIP}
+	if f.Kind == intent.ClusterAddress {
+		out.other = OtherService
+	}
+	for i := range f.Backends {
+		pods := w.byAddr[f.Backends[i].Addr]
+		if len(pods) == 0 {
+			out.other |= OtherHosts
+		}
+		for _, p := range pods {
+			out.backends = append(out.backends, p.Key)
 		}
 	}
 	return out
@@ -83,6 +118,7 @@ type concern struct {
 	services  bool   // of these, only those that a Service balances
 	pod       string // only those of one pod, namespace/name
 	cluster   string // only those of pods of another cluster
+	open      *Open  // only those that it is about
 }
 
 // involved is what takes part in a connection at one end.
@@ -91,10 +127,12 @@ type involved struct {
 	namespaces []string // of the pods and Services that it names or whose address it is
 	service    bool
 	pod        string // namespace/name; "" if it is no single pod, or one that no doubt is about
+	networks   []string
+	other      Other // without what depends on the first end
 }
 
 func (i *involved) key() string {
-	return fmt.Sprint(i.cluster, "|", strings.Join(i.namespaces, ","), "|", i.service, "|", i.pod)
+	return fmt.Sprint(i.cluster, "|", strings.Join(i.namespaces, ","), "|", i.service, "|", i.pod, "|", strings.Join(i.networks, ","), "|", i.other)
 }
 
 func (w *World) involved(e *End, known *doubting) involved {
@@ -118,6 +156,7 @@ func (w *World) involved(e *End, known *doubting) involved {
 			}
 		}
 	}
+	w.place(e, &out)
 	return out
 }
 
@@ -165,7 +204,14 @@ func (s *State) doubts(about func(concern) bool) []string {
 		out = append(out, counted(problems, "problem"))
 	}
 	if s.Reading != nil {
-		out = append(out, s.Reading.doubts(about)...)
+		out = append(out, s.Reading.doubts(s.Networks != nil, about)...)
+	}
+	if s.Networks != nil {
+		for i := range s.Networks.Open {
+			if o := &s.Networks.Open[i]; about(o.concern()) && !slices.Contains(out, o.Text) {
+				out = append(out, o.Text)
+			}
+		}
 	}
 	out = append(out, s.firewallDoubts(about)...)
 	if s.Reading != nil && !s.Reading.Live {
@@ -193,7 +239,7 @@ func (s *State) doubts(about func(concern) bool) []string {
 
 // in is the concern of a doubt about another cluster. It is not known what matches pods that were not read.
 func (c concern) in(of *State) concern {
-	if of.Unread != "" || c == (concern{}) || c.nothing {
+	if of.Unread != "" || c == (concern{}) || c.nothing || c.open != nil {
 		return c
 	}
 	return concern{cluster: of.Cluster}
@@ -204,11 +250,11 @@ func (r *Reading) Doubts() []string {
 	if r == nil {
 		return nil
 	}
-	return r.doubts(func(concern) bool { return true })
+	return r.doubts(false, func(concern) bool { return true })
 }
 
-// doubts lists what was left out of a reading.
-func (r *Reading) doubts(about func(concern) bool) []string {
+// doubts lists what was left out of a reading. Networks may have been evaluated.
+func (r *Reading) doubts(networks bool, about func(concern) bool) []string {
 	var out []string
 	if about(concern{}) {
 		for _, what := range r.Empty {
@@ -220,6 +266,9 @@ func (r *Reading) doubts(about func(concern) bool) []string {
 	}
 	of := map[string]int{}
 	for i := range r.Foreign {
+		if r.Foreign[i].network && networks {
+			continue
+		}
 		if slices.ContainsFunc(r.Foreign[i].concerns(), about) {
 			of[r.Foreign[i].Kind]++
 		}

@@ -15,6 +15,7 @@ type Foreign struct {
 	Kind string
 	// Namespaces are those of the pods that it concerns; nil if that may be any.
 	Namespaces []string
+	network    bool // it is among the networks, which may be evaluated
 }
 
 // concerns lists which connections it is about.
@@ -32,19 +33,7 @@ func (f *Foreign) concerns() []concern {
 // foreignObject is what is read of the object of such a kind.
 type foreignObject struct {
 	Metadata struct{ Name string }
-	Spec     struct {
-		// A network of ovn-kubernetes (k8s.ovn.org/v1 UserDefinedNetwork); in a ClusterUserDefinedNetwork it is below network.
-		Layer2, Layer3 struct{ Role string }
-		Network        struct {
-			Layer2, Layer3 struct{ Role string }
-		}
-		NamespaceSelector metav1.LabelSelector
-		// A Subnet or a Vpc of kube-ovn (kubeovn.io/v1).
-		Private    bool
-		ACLs       []json.RawMessage
-		VPC        string
-		Namespaces []string
-	}
+	Spec     NetworkSpec
 }
 
 // scopeOf finds out which namespaces an object concerns, nil for all, and whether it decides at all.
@@ -69,11 +58,11 @@ func ofMesh(namespace string, _ *foreignObject) ([]string, bool) {
 
 // ofUserNetwork is the scope of a UserDefinedNetwork: only a primary one isolates its pods from the default network.
 func ofUserNetwork(namespace string, o *foreignObject) ([]string, bool) {
-	return []string{namespace}, isPrimary(o.Spec.Layer2.Role, o.Spec.Layer3.Role)
+	return []string{namespace}, o.Spec.Primary()
 }
 
 func ofClusterNetwork(_ string, o *foreignObject) ([]string, bool) {
-	return named(&o.Spec.NamespaceSelector), isPrimary(o.Spec.Network.Layer2.Role, o.Spec.Network.Layer3.Role)
+	return named(&o.Spec.NamespaceSelector), o.Spec.Network.Primary()
 }
 
 // named lists the namespaces that a selector demands by name; nil if it does not.
@@ -89,28 +78,24 @@ func named(s *metav1.LabelSelector) []string {
 	return nil
 }
 
-func isPrimary(roles ...string) bool {
-	for _, r := range roles {
-		if strings.EqualFold(r, "Primary") {
-			return true
-		}
-	}
-	return false
-}
+func isPrimary(role string) bool { return strings.EqualFold(role, "Primary") }
 
 // ofSubnet is the scope of a Subnet: one that is private, that has ACLs, or that is in another VPC than the default one separates its pods.
 func ofSubnet(_ string, o *foreignObject) ([]string, bool) {
 	vpc := o.Spec.VPC
-	return namespacesOf(o), o.Spec.Private || len(o.Spec.ACLs) > 0 || vpc != "" && vpc != defaultVPC
+	return namespacesOf(o), o.Spec.Private || len(o.Spec.ACLs) > 0 || vpc != "" && vpc != DefaultVPC
 }
 
 // ofVPC is the scope of a Vpc: the default one separates nothing.
 func ofVPC(_ string, o *foreignObject) ([]string, bool) {
-	return namespacesOf(o), o.Metadata.Name != defaultVPC
+	return namespacesOf(o), o.Metadata.Name != DefaultVPC
 }
 
-// defaultVPC is the VPC of kube-ovn in which pods are unless a Subnet has another.
-const defaultVPC = "ovn-cluster"
+// DefaultVPC is the VPC of kube-ovn in which pods are unless a Subnet has another.
+const DefaultVPC = "ovn-cluster"
+
+// ofOtherNetworks is the scope of an object that only matters to networks that others make.
+func ofOtherNetworks(string, *foreignObject) ([]string, bool) { return nil, false }
 
 func namespacesOf(o *foreignObject) []string {
 	if len(o.Spec.Namespaces) == 0 {
@@ -133,6 +118,8 @@ func foreignKinds() map[string]scopeOf {
 	out := map[string]scopeOf{
 		groupOVNKubernetes + "/UserDefinedNetwork":        ofUserNetwork,
 		groupOVNKubernetes + "/ClusterUserDefinedNetwork": ofClusterNetwork,
+		groupOVNKubernetes + "/ClusterNetworkConnect":     ofOtherNetworks,
+		groupOVNKubernetes + "/RouteAdvertisements":       ofOtherNetworks,
 		groupKubeOVN + "/Subnet":                          ofSubnet,
 		groupKubeOVN + "/Vpc":                             ofVPC,
 		"security.istio.io/AuthorizationPolicy":           ofMesh,
@@ -204,6 +191,9 @@ func ForeignOf(group, kind, namespace string, content []byte) (Foreign, bool) {
 // namespace is not known.
 func (r *Reading) AddForeign(group, kind, namespace string, content []byte) {
 	f, decides := ForeignOf(group, kind, namespace, content)
+	if o, ok := networkObject(group, kind, namespace, content); ok {
+		r.Networks, f.network = append(r.Networks, o), true
+	}
 	if !decides {
 		return
 	}

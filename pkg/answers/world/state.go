@@ -33,18 +33,22 @@ type State struct {
 	MadeUp func(netip.Addr) bool
 	// Firewalls means that EgressFirewalls are part of the snapshot.
 	Firewalls bool
-	Reading   *Reading // what the objects were read from; nil if they come from a running daemon
+	// Networks are those that network plugins separate, as far as they are part of the snapshot; nil if they are not evaluated.
+	Networks *Networks
+	Reading  *Reading // what the objects were read from; nil if they come from a running daemon
 	// Unread is why the pods of a cluster in Others are not known; "" if they are.
 	Unread string
 }
 
 // Objects are those of a cluster that questions may name, in any order.
 type Objects struct {
-	Pods     []*corev1.Pod
-	Nodes    []*corev1.Node
-	Policies []*networkingv1.NetworkPolicy
-	Services []*corev1.Service
-	Cluster  []object.Ref // the cluster-wide policies
+	Pods  []*corev1.Pod
+	Nodes []*corev1.Node
+	// Namespaces are those that are declared, and those that only have objects.
+	Namespaces []*corev1.Namespace
+	Policies   []*networkingv1.NetworkPolicy
+	Services   []*corev1.Service
+	Cluster    []object.Ref // the cluster-wide policies
 	// Firewalls are those of ovn-kubernetes. They are part of the snapshot only if the state says so.
 	Firewalls []*ovnkubernetes.EgressFirewall
 	SDWAN     []SDWANObject
@@ -69,6 +73,8 @@ func (o *Objects) Add(added any) bool {
 		o.Pods = append(o.Pods, v)
 	case *corev1.Node:
 		o.Nodes = append(o.Nodes, v)
+	case *corev1.Namespace:
+		o.Namespaces = append(o.Namespaces, v)
 	case *corev1.Service:
 		o.Services = append(o.Services, v)
 	case *networkingv1.NetworkPolicy:
@@ -108,6 +114,8 @@ type Reading struct {
 	Unjudged []string `json:"unjudged,omitempty"`
 	// Foreign are the objects of those kinds.
 	Foreign []Foreign `json:"-"`
+	// Networks are the objects of network plugins that separate networks, whether they decide or not.
+	Networks []NetworkObject `json:"-"`
 	// Unlisted are kinds, as in "CiliumNetworkPolicy (cilium.io)", that may decide on connections and could not be listed.
 	Unlisted []string `json:"unlisted,omitempty"`
 	// StandIns counts the made-up pods that stand for workloads, and VIPs the made-up addresses of Services.

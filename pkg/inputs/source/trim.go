@@ -18,7 +18,7 @@ import (
 // lastApplied is a copy of the whole object that kubectl apply leaves on it.
 const lastApplied = corev1.LastAppliedConfigAnnotation
 
-// ownPrefix is the prefix of netloom's own annotations, the only ones of pods that are kept: network plugins write several to each.
+// ownPrefix is the prefix of netloom's own annotations. Of pods hardly any others are kept: network plugins write several to each.
 const ownPrefix = "netloom.io/"
 
 // annotationPrefixes lists the prefixes of the annotations that are kept, apart from those of pods, policies and namespaces:
@@ -57,7 +57,7 @@ func trimPod(p *corev1.Pod) {
 			// A terminating pod gives way to the next owner of its address.
 			DeletionTimestamp: p.DeletionTimestamp,
 			Labels:            p.Labels,
-			Annotations:       ownAnnotations(p.Annotations),
+			Annotations:       podAnnotations(p),
 		},
 		Spec: corev1.PodSpec{
 			InitContainers: trimContainers(p.Spec.InitContainers, isSidecar),
@@ -101,13 +101,29 @@ func trimContainers(all []corev1.Container, wanted func(*corev1.Container) bool)
 	return kept
 }
 
-func ownAnnotations(all map[string]string) map[string]string {
-	kept := maps.Clone(all)
-	maps.DeleteFunc(kept, func(k, _ string) bool { return !strings.HasPrefix(k, ownPrefix) })
+// openPorts is the annotation of ovn-kubernetes that opens ports of a pod to the default network.
+const openPorts = "k8s.ovn.org/open-default-ports"
+
+// podAnnotations are those of a pod that are kept: netloom's own, and what says on which network it is. What kube-ovn wrote to a pod with an
+// address is left out, since the address says it, too.
+func podAnnotations(p *corev1.Pod) map[string]string {
+	kept := maps.Clone(p.Annotations)
+	maps.DeleteFunc(kept, func(k, _ string) bool {
+		return !strings.HasPrefix(k, ownPrefix) && k != openPorts && (p.Status.PodIP != "" || !isAssignment(k))
+	})
 	if len(kept) == 0 {
 		return nil
 	}
 	return kept
+}
+
+// isAssignment reports whether an annotation of kube-ovn chooses the Subnet or the address of a pod.
+func isAssignment(annotation string) bool {
+	switch annotation {
+	case "ovn.kubernetes.io/logical_switch", "ovn.kubernetes.io/ip_pool", "ovn.kubernetes.io/ip_address":
+		return true
+	}
+	return false
 }
 
 func networkAnnotations(all map[string]string) map[string]string {
