@@ -120,7 +120,7 @@ func (c *Cluster) Freeze() *Frozen {
 		z.nodes[n.Name] = nodeAddrs(n)
 		z.zones[n.Name] = n.Labels[corev1.LabelTopologyZone]
 	}
-	for _, p := range c.Policies {
+	for _, p := range inForce(c, c.Policies) {
 		z.policies[p.Namespace] = append(z.policies[p.Namespace], p)
 	}
 	z.readClusterPolicies(c)

@@ -60,13 +60,13 @@ func inOrder(a, b *clusterPolicy) int {
 
 // readClusterPolicies reads all three kinds, in order.
 func (z *Frozen) readClusterPolicies(c *Cluster) {
-	for _, p := range c.ClusterPolicies {
+	for _, p := range inForce(c, c.ClusterPolicies) {
 		z.clusterPolicies = append(z.clusterPolicies, z.readClusterPolicy(p))
 	}
-	for _, p := range c.AdminPolicies {
+	for _, p := range inForce(c, c.AdminPolicies) {
 		z.clusterPolicies = append(z.clusterPolicies, z.readAdminPolicy(p))
 	}
-	for _, p := range c.BaselinePolicies {
+	for _, p := range inForce(c, c.BaselinePolicies) {
 		z.clusterPolicies = append(z.clusterPolicies, z.readBaselinePolicy(p))
 	}
 	slices.SortFunc(z.clusterPolicies, inOrder)

@@ -11,7 +11,7 @@
 //	endpoints NS/SERVICE[/SLICE] [WORD ...]
 //	                                     the content of slices: see below
 //	apply FILE ...                       every document of the files is created or replaced, at once: NetworkPolicies,
-//	                                     cluster-wide policies, Services, EndpointSlices and Endpoints
+//	                                     cluster-wide policies, Namespaces, Services, EndpointSlices and Endpoints
 //	resolve NAME [ADDRESS ...]           DNS answers a name with these addresses from now on
 //	label pod|namespace NAME KEY=VALUE KEY-
 //	address NS/NAME [ADDRESS ...]        the pod has these addresses now

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
 
 	"github.com/netloom/netloom/pkg/object"
@@ -183,6 +184,13 @@ func (st *stage) apply(file string) error {
 		if !slices.Contains(applied(), is.Kind) || is.Metadata.Name == "" || namespaced == slices.Contains(clusterWide(), is.Kind) {
 			return fmt.Errorf("file %q: expected objects of %v with name, and namespace if they have one", file, applied())
 		}
+		if is.Kind == object.KindNamespace {
+			n := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{}}}
+			if err := yaml.Unmarshal([]byte(doc), n); err != nil {
+				return err
+			}
+			st.namespaces[is.Metadata.Name] = n
+		}
 		if is.Kind == object.KindService {
 			s := &corev1.Service{}
 			if err := yaml.Unmarshal([]byte(doc), s); err != nil {
@@ -206,9 +214,11 @@ func applied() []string {
 	return append(clusterWide(), object.KindNetworkPolicy, object.KindService, object.KindServiceImport, object.KindEndpointSlice, kindEndpoints)
 }
 
-// clusterWide are the kinds of policies without a namespace.
+// clusterWide are the kinds without a namespace.
 func clusterWide() []string {
-	return []string{object.KindClusterNetworkPolicy, object.KindAdminNetworkPolicy, object.KindBaselineAdminNetworkPolicy}
+	return []string{
+		object.KindClusterNetworkPolicy, object.KindAdminNetworkPolicy, object.KindBaselineAdminNetworkPolicy, object.KindNamespace,
+	}
 }
 
 // remove deletes an existing object.

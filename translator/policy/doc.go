@@ -3,6 +3,8 @@
 // Changes of pods never cause a policy to be translated again, with one exception: a named port that resolves to a
 // number for the first time, or no longer. With an own node, snapshots show only the policies that select a pod there.
 //
+// A staged policy (object.IsStaged) translates to nothing. That is decided here and nowhere else, so no target ever has a part of it.
+//
 // # Stages
 //
 // Table keeps the objects (objects) and what they translated to (result), and decides what is translated again: what was put or removed,

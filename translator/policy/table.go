@@ -81,11 +81,12 @@ func (t *Table) PutNamespace(ns *corev1.Namespace) {
 	old := t.objects.namespaces[ns.Name]
 	t.objects.namespaces[ns.Name] = ns
 	t.dependents.namespaceChanged(old, ns)
-	if old == nil || !sameLogging(old.Annotations, ns.Annotations) {
-		t.relog(ns.Name)
+	if old == nil || !sameLogging(old.Annotations, ns.Annotations) || !sameEnforcement(old.Annotations, ns.Annotations) {
+		t.annotated(ns.Name)
 	}
 	faults := field.Faults{Of: t.source.Origin(object.KindNamespace, ns)}
 	loggingOf(ns.Annotations, &faults)
+	checkEnforcement(ns.Annotations, "its policies are", &faults)
 	t.problems.Set(object.Ref{Kind: object.KindNamespace, Name: ns.Name}, faults.List)
 }
 
@@ -94,11 +95,12 @@ func (t *Table) RemoveNamespace(name string) {
 	t.dependents.namespaceChanged(t.objects.namespaces[name], nil)
 	delete(t.objects.namespaces, name)
 	t.problems.Set(object.Ref{Kind: object.KindNamespace, Name: name}, nil)
-	t.relog(name)
+	t.annotated(name)
 }
 
-// relog causes the policies of a namespace to be translated again, because their logging may have changed.
-func (t *Table) relog(namespace string) {
+// annotated causes the policies of a namespace to be translated again, because its annotations say how they are logged and whether they are
+// enforced.
+func (t *Table) annotated(namespace string) {
 	for ref := range t.objects.byRef {
 		if ref.Kind == object.KindNetworkPolicy && ref.Namespace == namespace {
 			t.markDirty(ref)
@@ -138,8 +140,14 @@ func (t *Table) Translate(next *intent.Builder) {
 	t.sets.Measured()
 }
 
-// translate translates one object and reports its problems. It returns nil if the object does not exist any more.
+// translate translates one object and reports its problems. It returns nil if the object does not exist any more, and for a staged policy,
+// which means nothing for any target.
 func (t *Table) translate(ref object.Ref) *result {
+	if t.objects.isStaged(ref) {
+		t.budgets.ledger.Remove(ref)
+		t.problems.Set(ref, nil)
+		return nil
+	}
 	var out *result
 	var faults []object.Problem
 	switch o := t.objects.byRef[ref].(type) {

@@ -42,6 +42,9 @@ type translation struct {
 func (t *translator) begin(kind string, o metav1.Object) translation {
 	p := translation{translator: t, Faults: field.Faults{Of: t.source.Origin(kind, o)}}
 	p.account, p.standing = t.budgets.open(p.ref(), o.GetCreationTimestamp())
+	if object.IsPolicy(kind) {
+		checkEnforcement(o.GetAnnotations(), "the policy is", &p.Faults)
+	}
 	return p
 }
 

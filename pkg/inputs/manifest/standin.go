@@ -43,12 +43,43 @@ const (
 // newStandIn makes the stand-in of a faulty document; nil if objects of its kind deny nothing. The text is why the document
 // is rejected as a whole, if it is.
 func newStandIn(row *kind, ref object.Ref, raw json.RawMessage, rejected string) *standIn {
+	var s *standIn
 	switch {
 	case object.IsClusterPolicy(ref.Kind):
-		return newClusterStandIn(row, ref, raw, rejected)
-	case ref.Kind != object.KindNetworkPolicy:
+		s = newClusterStandIn(row, ref, raw, rejected)
+	case ref.Kind == object.KindNetworkPolicy:
+		s = newPolicyStandIn(ref, raw, rejected)
+	default:
 		return nil
 	}
+	s.policy.SetAnnotations(enforcement(raw, rejected))
+	return s
+}
+
+// enforcement returns the annotation that decides whether a stand-in is staged: that of the document, nil for none. One that cannot be
+// read, or that may be misspelt, has the policy enforced, even in a namespace whose policies are staged.
+func enforcement(raw json.RawMessage, rejected string) map[string]string {
+	var o struct {
+		Metadata metav1.ObjectMeta `json:"metadata"`
+	}
+	strict, err := kjson.UnmarshalStrict(raw, &o)
+	plain := err == nil && isClear(rejected)
+	for _, err := range strict {
+		var at kjson.FieldError
+		plain = plain && errors.As(err, &at) && at.FieldPath() != "metadata" && !strings.HasPrefix(at.FieldPath(), "metadata.")
+	}
+	value, some := o.Metadata.Annotations[object.EnforcementAnnotation]
+	switch {
+	case !plain:
+		return map[string]string{object.EnforcementAnnotation: object.EnforcementEnforced}
+	case some:
+		return map[string]string{object.EnforcementAnnotation: value}
+	default:
+		return nil
+	}
+}
+
+func newPolicyStandIn(ref object.Ref, raw json.RawMessage, rejected string) *standIn {
 	p := &networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: ref.Namespace, Name: ref.Name}}
 	o, ok := readOutline(raw)
 	if ok && isClear(rejected) {
@@ -178,8 +209,22 @@ func explain(faults []object.Problem, force map[object.Ref]settled) {
 	for i := range faults {
 		f := &faults[i]
 		c, ok := force[f.Ref]
-		if ok && c.effect != "" && f.Place == (object.Place{Path: c.path, Document: c.document}) {
+		if !ok || c.effect == "" || f.Place != (object.Place{Path: c.path, Document: c.document}) {
+			continue
+		}
+		if isStaged(c.object, force) {
+			f.Message += "; it is staged, so that nothing is isolated or denied"
+		} else {
 			f.Message += "; " + c.effect
 		}
 	}
+}
+
+// isStaged reports whether a policy among those in force is staged.
+func isStaged(policy source.Object, force map[object.Ref]settled) bool {
+	var namespace map[string]string
+	if ns, ok := force[object.Ref{Kind: object.KindNamespace, Name: policy.GetNamespace()}]; ok && policy.GetNamespace() != "" {
+		namespace = ns.object.GetAnnotations()
+	}
+	return object.IsStaged(policy.GetAnnotations(), namespace)
 }

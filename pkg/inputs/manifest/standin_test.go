@@ -86,6 +86,41 @@ func TestStandIns(t *testing.T) {
 	}
 }
 
+// TestStandInsAreStagedIfThatIsClear: a stand-in is staged or enforced as its document has it. If that may be misspelt, it is enforced, even in
+// a namespace whose policies are staged.
+func TestStandInsAreStagedIfThatIsClear(t *testing.T) {
+	const (
+		namespace = "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop, annotations: {netloom.io/enforcement: staged}}\n---\n"
+		head      = "apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata: {namespace: shop, name: web"
+		spec      = "}\nspec: {podSelector: {}, ingres: []}\n"
+		staged    = "; it is staged, so that nothing is isolated or denied"
+		closed    = "; until it is fixed all pods of its namespace are isolated in ingress and egress and nothing is allowed"
+	)
+	for _, tc := range []struct{ name, content, want string }{
+		{"without an annotation", head + spec, closed},
+		{"staged", head + ", annotations: {netloom.io/enforcement: staged}" + spec, staged},
+		{"staged with its namespace", namespace + head + spec, staged},
+		{"enforced, other than its namespace", namespace + head + ", annotations: {netloom.io/enforcement: enforced}" + spec, closed},
+		{"unknown, other than its namespace", namespace + head + ", annotations: {netloom.io/enforcement: enfroced}" + spec, closed},
+		{"annotations misspelt", namespace + head + ", annotation: {netloom.io/enforcement: enforced}" + spec, closed},
+		{"both values", namespace + head + ", annotations: {netloom.io/enforcement: enforced, netloom.io/enforcement: staged}" + spec, closed},
+		{"annotations twice", head + ", annotations: {}, annotations: {netloom.io/enforcement: staged}" + spec, closed},
+		{"no text", namespace + head + ", annotations: {netloom.io/enforcement: [staged]}" + spec, closed},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			dir := t.TempDir()
+			write(t, dir, "a.yaml", tc.content)
+			d, err := LoadDirectory(dir, Options{}, quiet())
+			require.NoError(t, err)
+			require.Equal(t, tc.want == staged, isStaged(policyInForce(t, d), d.force))
+			require.NotEmpty(t, d.Problems())
+			for _, problem := range d.Problems() {
+				require.Contains(t, problem.Message, tc.want)
+			}
+		})
+	}
+}
+
 func TestStandInsOverTime(t *testing.T) {
 	const (
 		at     = "a.yaml: document 1: NetworkPolicy/shop/web: "

@@ -16,6 +16,8 @@
 // emptying it at once. Objects whose deletion was observed do not count on either side. Objects that appear together with a loss
 // do not offset it, except for pods and endpoint slices, whose names come and go: for these the decrease in number counts.
 //
+// Staged policies count apart from those that are enforced. A policy that becomes staged is a change of that policy: it is still there.
+//
 // # What ends it
 //
 // An object is released if it comes back, if it or its namespace is deleted, and, for a pod, if another pod has its address.

@@ -54,6 +54,8 @@ type Ledger struct {
 	tallies  map[string]*tally
 	gone     map[string]time.Time // namespaces whose deletion was seen
 	implied  map[string]bool      // namespaces in force that go with the last object in them
+	staged   map[object.Ref]bool  // policies in force that count as staged
+	stages   map[string]bool      // namespaces in force whose NetworkPolicies are staged unless they say otherwise
 	in       map[string]int       // how many of known are in each namespace
 	keptPods addresses            // their addresses
 }
@@ -69,6 +71,7 @@ func NewLedger(opts Options) *Ledger {
 	return &Ledger{
 		opts: opts, known: map[object.Ref]source.Held{}, kept: map[object.Ref]time.Time{}, tallies: map[string]*tally{},
 		missing: map[object.Ref]bool{}, gone: map[string]time.Time{}, implied: map[string]bool{}, in: map[string]int{}, keptPods: addresses{},
+		staged: map[object.Ref]bool{}, stages: map[string]bool{},
 	}
 }
 
@@ -148,7 +151,7 @@ func (l *Ledger) miss(ref object.Ref, now time.Time) {
 		return
 	}
 	l.missing[ref] = true
-	l.tally(ref.Kind).miss(now)
+	l.tally(ref).miss(now)
 }
 
 // keep keeps an object whatever its share. It returns what that changes.
@@ -157,7 +160,7 @@ func (l *Ledger) keep(ref object.Ref, now time.Time) []object.Ref {
 		return nil
 	}
 	l.find(ref)
-	t := l.tally(ref.Kind)
+	t := l.tally(ref)
 	t.present--
 	t.kept++
 	l.kept[ref] = now
@@ -169,18 +172,18 @@ func (l *Ledger) keep(ref object.Ref, now time.Time) []object.Ref {
 func (l *Ledger) judge(now time.Time) []object.Ref {
 	due := map[string]bool{}
 	keep := false
-	for kind, t := range l.tallies {
+	for class, t := range l.tallies {
 		if at, ok := t.due(); ok && !now.Before(at) {
-			due[kind] = true
-			keep = t.suspicious(now, l.opts, kind) || keep
+			due[class] = true
+			keep = t.suspicious(now, l.opts, class) || keep
 		}
 	}
-	for kind := range due {
-		l.tallies[kind].settle(keep)
+	for class := range due {
+		l.tallies[class].settle(keep)
 	}
 	var refs []object.Ref
 	for ref := range l.missing {
-		if !due[ref.Kind] {
+		if !due[l.class(ref)] {
 			continue
 		}
 		refs = append(refs, ref)
@@ -190,7 +193,7 @@ func (l *Ledger) judge(now time.Time) []object.Ref {
 			l.keptPods.add(ref, l.known[ref])
 			continue
 		}
-		l.tally(ref.Kind).lost[ref] = now
+		l.tally(ref).lost[ref] = now
 		l.drop(ref)
 	}
 	if keep && due[object.KindPod] {
@@ -218,6 +221,10 @@ func (l *Ledger) removeImplied() []object.Ref {
 // drop forgets an object that is no longer in force.
 func (l *Ledger) drop(ref object.Ref) {
 	delete(l.known, ref)
+	delete(l.staged, ref)
+	if ref.Kind == object.KindNamespace {
+		l.classifyIn(ref.Name)
+	}
 	if l.in[ref.Namespace]--; l.in[ref.Namespace] == 0 {
 		delete(l.in, ref.Namespace)
 	}
@@ -240,15 +247,22 @@ func (l *Ledger) removeReplaced() []object.Ref {
 
 // put adds an object that exists, and returns the pods that are removed because of it.
 func (l *Ledger) put(ref object.Ref, o source.Held) []object.Ref {
-	t := l.tally(ref.Kind)
-	if _, known := l.known[ref]; !known {
+	_, known := l.known[ref]
+	if known {
+		l.find(ref)
+	}
+	l.known[ref] = o
+	if known {
+		l.classify(ref)
+	} else {
+		l.setStaged(ref, l.isStaged(ref))
+		t := l.tally(ref)
 		t.present++
 		l.in[ref.Namespace]++
 		delete(t.lost, ref)
 	}
-	l.find(ref)
-	l.known[ref] = o
 	if ref.Kind == object.KindNamespace {
+		l.classifyIn(ref.Name)
 		delete(l.gone, ref.Name)
 		delete(l.implied, ref.Name)
 	}
@@ -261,7 +275,7 @@ func (l *Ledger) put(ref object.Ref, o source.Held) []object.Ref {
 
 // find records that an object is no longer missing or kept: it exists, or its deletion is known.
 func (l *Ledger) find(ref object.Ref) {
-	t := l.tally(ref.Kind)
+	t := l.tally(ref)
 	if l.missing[ref] {
 		delete(l.missing, ref)
 		t.missing--
@@ -277,7 +291,7 @@ func (l *Ledger) find(ref object.Ref) {
 // remove removes an object that was deleted.
 func (l *Ledger) remove(ref object.Ref) {
 	l.find(ref)
-	t := l.tally(ref.Kind)
+	t := l.tally(ref)
 	t.present--
 	t.deleted++
 	l.drop(ref)
@@ -307,8 +321,8 @@ func (l *Ledger) Approve(refs []object.Ref) {
 		if _, kept := l.kept[ref]; !kept {
 			continue
 		}
+		t := l.tally(ref)
 		l.remove(ref)
-		t := l.tally(ref.Kind)
 		t.deleted += len(t.lost)
 		clear(t.lost)
 	}
@@ -327,13 +341,4 @@ func isJudged(kind string) bool { return kind != "CNFStatus" }
 // comesAndGoes reports whether the objects of a kind have generated names, so that others replace those that go.
 func comesAndGoes(kind string) bool {
 	return kind == object.KindPod || kind == object.KindEndpointSlice
-}
-
-func (l *Ledger) tally(kind string) *tally {
-	t := l.tallies[kind]
-	if t == nil {
-		t = &tally{lost: map[object.Ref]time.Time{}}
-		l.tallies[kind] = t
-	}
-	return t
 }
