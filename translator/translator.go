@@ -188,6 +188,10 @@ func (t *Translator) Policy(ref object.Ref) (metav1.Object, bool) { return t.pol
 // by DNS.
 func (t *Translator) SetUnknown(areas intent.Areas) { t.sdwan.SetUnknown(areas) }
 
+// Staged lists the policies that are staged (object.IsStaged), sorted, as of the last Snapshot: they are not part of it. The list must not be
+// changed.
+func (t *Translator) Staged() []object.Ref { return t.policies.Staged() }
+
 // Hosts lists the DNS names in objects that are not Services of the API, sorted, as of the last Snapshot. As long as a
 // name has not been set with SetHost, what depends on it is a Problem: a rule of a cluster-wide policy accepts nothing for it,
 // and in the snapshot it is Unknown for CNFs, which keep what they may have of it.

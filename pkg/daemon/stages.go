@@ -59,7 +59,7 @@ func (d *Daemon) publish(p pipeline.Published) {
 func (d *Daemon) published(p pipeline.Published) {
 	d.metrics.Published(metrics.Snapshot{
 		Revision: p.Snapshot.Revision(), Since: p.Since, Took: p.Took, Problems: len(p.Problems),
-		Endpoints: p.Stats.Endpoints, Sets: p.Stats.Sets, Policies: p.Stats.Policies, Unavailable: p.Unavailable,
+		Endpoints: p.Stats.Endpoints, Sets: p.Stats.Sets, Policies: p.Stats.Policies, Staged: p.Stats.Staged, Unavailable: p.Unavailable,
 	})
 	var gone []object.Ref
 	for _, ref := range p.Events {

@@ -64,11 +64,12 @@ type Published struct {
 	Problems    []object.Problem // in order; the same list as before if none has come or gone
 	Unavailable []string         // kinds that cannot be read
 	Kept        []retention.Object
+	Staged      []object.Ref // policies that are staged, sorted; they are not in the snapshot
 	Stats       Stats
 }
 
-// Stats counts what a snapshot holds.
-type Stats struct{ Endpoints, Sets, Policies int }
+// Stats counts what a snapshot holds, and the policies that are staged.
+type Stats struct{ Endpoints, Sets, Policies, Staged int }
 
 // New makes the pipeline from source to snapshots. If the source keeps missing objects, they are judged in time, and
 // reported.
@@ -231,7 +232,7 @@ func (p *Pipeline) Step() {
 	for _, f := range p.published {
 		f(Published{
 			Snapshot: snapshot, View: p.translator.View(), Events: refs, Since: began, Took: time.Since(began),
-			Problems: problems, Unavailable: unavailable, Kept: kept, Stats: stats,
+			Problems: problems, Unavailable: unavailable, Kept: kept, Staged: p.translator.Staged(), Stats: stats,
 		})
 	}
 }
@@ -364,10 +365,16 @@ func (p *Pipeline) note(ref object.Ref, ok bool) {
 }
 
 func (p *Pipeline) count(s *intent.Snapshot) Stats {
-	return Stats{Endpoints: p.translator.View().EndpointCount(), Sets: s.SetCount(), Policies: s.PolicyCount()}
+	return Stats{
+		Endpoints: p.translator.View().EndpointCount(), Sets: s.SetCount(), Policies: s.PolicyCount(), Staged: len(p.translator.Staged()),
+	}
 }
 
 // String describes s in words.
 func (s Stats) String() string {
-	return fmt.Sprintf("%d endpoints, %d sets, %d policies", s.Endpoints, s.Sets, s.Policies)
+	text := fmt.Sprintf("%d endpoints, %d sets, %d policies", s.Endpoints, s.Sets, s.Policies)
+	if s.Staged > 0 {
+		text += fmt.Sprintf(", %d staged", s.Staged)
+	}
+	return text
 }

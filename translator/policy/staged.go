@@ -1,6 +1,9 @@
 package policy
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/translator/field"
 )
@@ -30,4 +33,30 @@ func sameEnforcement(a, b map[string]string) bool {
 	was, had := a[object.EnforcementAnnotation]
 	now, has := b[object.EnforcementAnnotation]
 	return was == now && had == has
+}
+
+// stagedPolicies are the policies that are staged.
+type stagedPolicies struct {
+	refs   map[object.Ref]bool
+	sorted []object.Ref // nil if it has to be made again
+}
+
+func (s *stagedPolicies) set(ref object.Ref, staged bool) {
+	if staged == s.refs[ref] {
+		return
+	}
+	s.sorted = nil
+	if staged {
+		s.refs[ref] = true
+	} else {
+		delete(s.refs, ref)
+	}
+}
+
+// list lists them, sorted. It is the same list as long as nothing changes.
+func (s *stagedPolicies) list() []object.Ref {
+	if s.sorted == nil && len(s.refs) > 0 {
+		s.sorted = slices.SortedFunc(maps.Keys(s.refs), object.Ref.Compare)
+	}
+	return s.sorted
 }

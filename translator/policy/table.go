@@ -27,6 +27,7 @@ type Table struct {
 	divider    *divider
 	translated map[object.Ref]*result
 	guards     guards
+	staged     stagedPolicies
 	opaque     bool // there are opaque pods
 }
 
@@ -36,6 +37,7 @@ func NewTable(
 	partsOnly bool,
 ) *Table {
 	t := &Table{dirty: queue, problems: problems, divider: newDivider(s, queue, partsOnly), translated: map[object.Ref]*result{}}
+	t.staged.refs = map[object.Ref]bool{}
 	t.dependents = newDependents(hosts, t.markDirty)
 	t.translator = &translator{source: source, objects: newObjects(), budgets: newBudgets(limits, shares, s, t.markDirty), sets: s, hosts: hosts}
 	return t
@@ -143,7 +145,9 @@ func (t *Table) Translate(next *intent.Builder) {
 // translate translates one object and reports its problems. It returns nil if the object does not exist any more, and for a staged policy,
 // which means nothing for any target.
 func (t *Table) translate(ref object.Ref) *result {
-	if t.objects.isStaged(ref) {
+	staged := t.objects.isStaged(ref)
+	t.staged.set(ref, staged)
+	if staged {
 		t.budgets.ledger.Remove(ref)
 		t.problems.Set(ref, nil)
 		return nil
@@ -249,6 +253,9 @@ func (t *Table) Policy(ref object.Ref) (metav1.Object, bool) {
 	return o, ok && object.IsPolicy(ref.Kind)
 }
 
+// Staged lists the policies that are staged as of the last translation, sorted. It must not be changed.
+func (t *Table) Staged() []object.Ref { return t.staged.list() }
+
 // HasNode reports whether there is a node of that name.
 func (t *Table) HasNode(name string) bool {
 	return t.objects.nodes[object.Ref{Kind: object.KindNode, Name: name}] != nil
@@ -259,5 +266,5 @@ func (t *Table) Estimate(np *networkingv1.NetworkPolicy) int64 { return t.budget
 
 // Len counts what the table keeps.
 func (t *Table) Len() int {
-	return t.objects.len() + len(t.translated) + t.dependents.len() + t.divider.len() + t.budgets.ledger.Len()
+	return t.objects.len() + len(t.translated) + t.dependents.len() + t.divider.len() + t.budgets.ledger.Len() + len(t.staged.refs)
 }

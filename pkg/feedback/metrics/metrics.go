@@ -26,6 +26,7 @@ type Metrics struct {
 	revision     prometheus.Gauge
 	sets         prometheus.Gauge
 	policies     prometheus.Gauge
+	staged       prometheus.Gauge
 	endpoints    prometheus.Gauge
 
 	plan      *prometheus.HistogramVec
@@ -96,6 +97,7 @@ func (m *Metrics) makePipeline() {
 	m.revision = m.gauge("netloom_snapshot_revision", "Revision of the newest snapshot.")
 	m.sets = m.gauge("netloom_sets", "Sets in the newest snapshot.")
 	m.policies = m.gauge("netloom_policies", "Policies in the newest snapshot, one for each direction.")
+	m.staged = m.gauge("netloom_staged_policies", "Policies that are staged: they are not in the newest snapshot.")
 	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "netloom_oldest_unenforced_change_seconds",
 		Help: "Age of the oldest change that is not in force in every database. 0 if there is none, and on a standby.",
@@ -190,6 +192,7 @@ type Snapshot struct {
 	Endpoints int
 	Sets      int
 	Policies  int
+	Staged    int // policies that are not in it because they are staged
 	Problems  int
 	// Unavailable are the kinds that cannot be read.
 	Unavailable []string
@@ -203,6 +206,7 @@ func (m *Metrics) Published(s Snapshot) {
 	m.endpoints.Set(float64(s.Endpoints))
 	m.sets.Set(float64(s.Sets))
 	m.policies.Set(float64(s.Policies))
+	m.staged.Set(float64(s.Staged))
 	m.standing.found(s.Problems)
 	m.unavailable.Reset()
 	for _, kind := range s.Unavailable {

@@ -38,6 +38,7 @@ type tracker struct {
 	faults   []object.Problem      // those of them that are reported
 	trouble  map[string]time.Time  // by target: since when its rounds have failed
 	contests map[string]bool       // by target: others change it faster than it is repaired
+	staged   []object.Ref          // as of the last snapshot, sorted
 	kept     map[object.Ref]string // why targets keep objects that the source does not have
 }
 
@@ -102,6 +103,7 @@ func (t *tracker) Published(p pipeline.Published) {
 		t.take(ref, first)
 	}
 	t.takeProblems(p.Problems)
+	t.takeStaged(p.Staged)
 	changes, known := p.Snapshot.Since(t.touched)
 	before := cmp.Or(t.last, p.Snapshot) // which has the policies that went
 	t.last, t.touched = p.Snapshot, max(1, p.Snapshot.Revision())
@@ -124,6 +126,19 @@ func (t *tracker) takeProblems(all []object.Problem) {
 		t.add(ref)
 	}
 	t.problems, t.faults = all, faults
+}
+
+// takeStaged queues the policies that have become staged, and those that no longer are. The lock is held.
+func (t *tracker) takeStaged(now []object.Ref) {
+	was := t.staged
+	t.staged = now
+	for _, lists := range [][2][]object.Ref{{was, now}, {now, was}} {
+		for _, ref := range lists[0] {
+			if _, both := slices.BinarySearchFunc(lists[1], ref, object.Ref.Compare); !both {
+				t.add(ref)
+			}
+		}
+	}
 }
 
 // takeChange queues the objects that a change of the snapshot affects. The lock is held.
@@ -317,10 +332,10 @@ func (t *tracker) takeSized() []intent.SetID {
 }
 
 // facts returns what the tracker contributes to a world.
-func (t *tracker) facts() (problems []object.Problem, nodes []string) {
+func (t *tracker) facts() (problems []object.Problem, staged []object.Ref, nodes []string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.faults, slices.Sorted(maps.Keys(t.nodes))
+	return t.faults, t.staged, slices.Sorted(maps.Keys(t.nodes))
 }
 
 // isReported reports whether objects of a kind are reported on.

@@ -159,7 +159,7 @@ type PolicyTarget struct {
 	// +kubebuilder:validation:Minimum=0
 	Revision int64 `json:"revision,omitempty"`
 
-	// Reason for the value of enforced: Enforced, Writing, Trouble, Skipped, PodsWithoutPort or Unreachable.
+	// Reason for the value of enforced: Enforced, Staged, Writing, Trouble, Skipped, PodsWithoutPort or Unreachable.
 	// +optional
 	Reason string `json:"reason,omitempty"`
 

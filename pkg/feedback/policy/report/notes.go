@@ -29,6 +29,8 @@ func (w *World) Notes(was, now *v1alpha1.PolicyStatusStatus) []state.Note {
 		switch {
 		case t.Reason == ReasonSkipped && old.Message != t.Message:
 			out = append(out, state.Note{Warning: true, Reason: ReasonSkipped, Message: t.Name + ": " + t.Message})
+		case t.Reason == ReasonStaged && old.Reason != t.Reason:
+			out = append(out, state.Note{Reason: t.Reason, Message: t.Name + ": " + t.Message})
 		case t.Reason == ReasonPodsWithoutPort && old.Reason != t.Reason:
 			out = append(out, state.Note{Warning: true, Reason: t.Reason, Message: t.Name + ": " + t.Message})
 		case t.Enforced && (old.Generation != t.Generation || old.Reason == ReasonSkipped || old.Reason == ReasonPodsWithoutPort):

@@ -31,6 +31,7 @@ const (
 	ReasonPodsWithoutPort = "PodsWithoutPort"
 	ReasonUnreachable     = "Unreachable" // what the target has is not known
 	ReasonNoTarget        = "NoTarget"
+	ReasonStaged          = "Staged" // it is not to be enforced, and nothing of it is
 
 	ReasonTranslated   = "Translated"   // of a note
 	ReasonLoadBalanced = "LoadBalanced" // of a note
@@ -127,6 +128,10 @@ func (w *World) target(t *target, p Policy, intents []*intent.Policy, had *v1alp
 	out.Reason, out.Message = t.judge(w.Snapshot, w.ids(p), intents)
 	if (out.Reason == ReasonEnforced || out.Reason == ReasonSkipped) && missing.Len() > 0 { // a skipped part is denied, these pods are open
 		out.Reason, out.Message = ReasonPodsWithoutPort, cut(uncovered(missing, selected))
+	}
+	if out.Reason == ReasonEnforced && w.isStaged(p) {
+		out.Reason, out.Message = ReasonStaged, "it is staged: it neither denies nor allows anything"
+		out.Generation, out.Since, out.Revision, out.Rows = 0, nil, 0, 0
 	}
 	out.MissingSubjects = count(missing.Len())
 	out.Enforced = out.Reason == ReasonEnforced
@@ -250,7 +255,7 @@ func (w *World) Sets(p Policy) []intent.SetID {
 // Settled reports whether s stays the same while only sizes and gaps in coverage change and no target of w changes state.
 func (w *World) Settled(s *v1alpha1.PolicyStatusStatus) bool {
 	return !slices.ContainsFunc(w.Own(s), func(t v1alpha1.PolicyTarget) bool {
-		return !t.Enforced && t.Reason != ReasonSkipped && t.Reason != ReasonPodsWithoutPort
+		return !t.Enforced && t.Reason != ReasonSkipped && t.Reason != ReasonPodsWithoutPort && t.Reason != ReasonStaged
 	})
 }
 

@@ -66,6 +66,7 @@ func (s *scene) world(targets ...report.Target) *report.World {
 	s.now = s.now.Add(time.Second)
 	return report.NewWorld(report.Facts{
 		Facts: state.Facts{Snapshot: snapshot, Problems: s.translator.Problems(), Now: metav1.NewTime(s.now)}, Targets: targets,
+		Staged: s.translator.Staged(),
 	})
 }
 

@@ -136,7 +136,7 @@ func enforcing(s *v1alpha1.PolicyStatusStatus, counted []*v1alpha1.PolicyTarget,
 
 // gravity orders the reasons why targets do not enforce a policy. Unknown comes first: any other reason is known for
 // certain.
-var gravity = [...]string{ReasonEnforced, ReasonUnreachable, ReasonWriting, ReasonTrouble, ReasonSkipped, ReasonPodsWithoutPort}
+var gravity = [...]string{ReasonEnforced, ReasonStaged, ReasonUnreachable, ReasonWriting, ReasonTrouble, ReasonSkipped, ReasonPodsWithoutPort}
 
 // worstOf returns the gravest reason of all targets.
 func worstOf(s *v1alpha1.PolicyStatusStatus, counted []*v1alpha1.PolicyTarget) string {

@@ -1,6 +1,8 @@
 package report
 
 import (
+	"slices"
+
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/apis/netloom/v1alpha1"
 	"github.com/netloom/netloom/pkg/feedback/target/state"
@@ -32,6 +34,8 @@ type Facts struct {
 	// Nodes are those with a netloom of their own, which reports on its own targets: each of these nodes has to report. It
 	// is empty if there is only one netloom.
 	Nodes []string
+	// Staged are the policies that are staged, sorted: no target enforces them, and that is in order.
+	Staged []object.Ref
 }
 
 // World is what is known at one moment. It is not safe for concurrent use: it caches what it has worked out.
@@ -73,6 +77,12 @@ func (w *World) Alone() *World {
 	out := *w
 	out.Nodes = nil
 	return &out
+}
+
+// isStaged reports whether a policy is staged.
+func (w *World) isStaged(p Policy) bool {
+	_, staged := slices.BinarySearchFunc(w.Staged, p.Key(), object.Ref.Compare)
+	return staged
 }
 
 // Pending reports whether it is too early to report anything, because some target has not been read and may still answer
