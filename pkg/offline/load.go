@@ -81,8 +81,23 @@ func (m *manifests) state(opts Manifests, others ...*member) world.State {
 	for i := range members {
 		states[i] = members[i].translate(members)
 	}
+	own := joined(states)
+	if slices.ContainsFunc(states, func(s world.State) bool { return s.WouldBe != nil }) {
+		for i := range states {
+			if states[i].WouldBe != nil {
+				states[i] = *states[i].WouldBe
+			}
+		}
+		would := joined(states)
+		own.WouldBe = &would
+	}
+	return own
+}
+
+// joined is the state of the first of some clusters, with the others.
+func joined(states []world.State) world.State {
 	own := states[0]
-	own.Others = states[1:]
+	own.Others = slices.Clone(states[1:])
 	for i := range own.Others {
 		if own.Others[i].Snapshot == nil {
 			own.Others[i].View = own.View
@@ -92,8 +107,30 @@ func (m *manifests) state(opts Manifests, others ...*member) world.State {
 }
 
 // translate makes the state of a cluster: what its objects mean, with the pods of the other members as peers. It means nothing if
-// its policies were not read.
+// its policies were not read. If some of these are staged, it has the state with them in force.
 func (m *member) translate(members []*member) world.State {
+	all := m.standIns.objects
+	promotion := world.Promote(maps.Values(all))
+	state := m.meant(members, all)
+	if !m.judged || len(promotion.Staged) == 0 {
+		return state
+	}
+	state.Staged = promotion.Staged
+	promoted := maps.Clone(all)
+	for _, ref := range promotion.Removed {
+		delete(promoted, ref)
+	}
+	for _, o := range promotion.Put {
+		ref, _ := world.PolicyRef(o)
+		promoted[ref] = o
+	}
+	would := m.meant(members, promoted)
+	state.WouldBe = &would
+	return state
+}
+
+// meant makes the state that some objects of a cluster mean.
+func (m *member) meant(members []*member, all map[object.Ref]runtime.Object) world.State {
 	opts := m.opts
 	state := world.State{
 		Cluster: opts.Translator.Cluster, Firewalls: opts.Translator.Firewalls, Reading: m.reading(&opts), Unread: m.unread, MadeUp: madeUpBy(members),
@@ -102,7 +139,6 @@ func (m *member) translate(members []*member) world.State {
 	state.Unavailable = m.unavailable()
 	t.SetUnknown(pipeline.UnknownAreas(state.Unavailable))
 	m.standIns.describe(&state)
-	all := m.standIns.objects
 	for _, ref := range slices.SortedFunc(maps.Keys(all), object.Ref.Compare) {
 		o := all[ref]
 		addObject(&state.Objects, o)

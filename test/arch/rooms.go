@@ -140,7 +140,9 @@ var rooms = []room{
 	}},
 	{dir: "pkg/answers/reach", pure: true, may: []string{"pkg/intent", "pkg/object"}},
 	{dir: "pkg/reconcile", may: []string{"backends", "pkg/intent", "pkg/object", "golang.org/x/time/rate", logrus}},
-	{dir: "pkg/inputs/retention", may: []string{"backends", "pkg/object", "pkg/inputs/source", "k8s.io/api/core/v1", "k8s.io/apimachinery/pkg/runtime"}},
+	{dir: "pkg/inputs/retention", may: []string{
+		"backends", "pkg/object", "pkg/inputs/source", "k8s.io/api/core/v1", "k8s.io/apimachinery/pkg/apis/meta/v1", "k8s.io/apimachinery/pkg/runtime",
+	}},
 	{dir: "pkg/inputs/clusters/upstreams", may: []string{
 		"pkg/apis/proxy/v1alpha1", "pkg/gateway/registry", "pkg/gateway/upstream", "pkg/object", "pkg/inputs/clusters", "pkg/inputs/source", "pkg/inputs/kube",
 		"k8s.io/apimachinery/...", "k8s.io/client-go/dynamic", "k8s.io/client-go/kubernetes", logrus,

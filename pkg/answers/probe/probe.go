@@ -27,7 +27,9 @@ type Answer struct {
 	Notes []string `json:"notes,omitempty"`
 	// Doubts list why the verdict is not certain: see world.DoubtsOn.
 	Doubts []string `json:"doubts,omitempty"`
-	Flows  []Flow   `json:"flows"` // one for each two addresses of one family
+	// Staged is the verdict if the staged policies were in force; nil if it would be the same. It is among the notes.
+	Staged *Staged `json:"staged,omitempty"`
+	Flows  []Flow  `json:"flows"` // one for each two addresses of one family
 }
 
 // Flow is a connection between two addresses.
@@ -82,7 +84,7 @@ func WithRows(w *world.World, q question.Question, at question.Where, rows RowNa
 		}
 		answers = append(answers, a)
 	}
-	return answers, nil
+	return answers, addStaged(w, answers, q, at)
 }
 
 // answer evaluates every connection of a pair.

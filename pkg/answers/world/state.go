@@ -35,7 +35,11 @@ type State struct {
 	Firewalls bool
 	// Networks are those that network plugins separate, as far as they are part of the snapshot; nil if they are not evaluated.
 	Networks *Networks
-	Reading  *Reading // what the objects were read from; nil if they come from a running daemon
+	// Staged are the policies that are staged, sorted by name. WouldBe is the state if they were in force, without states of its own; nil if
+	// there are none.
+	Staged  []Staged
+	WouldBe *State
+	Reading *Reading // what the objects were read from; nil if they come from a running daemon
 	// Unread is why the pods of a cluster in Others are not known; "" if they are.
 	Unread string
 }

@@ -31,6 +31,7 @@ type World struct {
 	cluster    map[string]map[string]bool         // by kind: the names of cluster-wide policies
 	subjects   [2]map[object.Key][]*intent.Policy // by direction: the policies that select an endpoint
 	doubting   func() *doubting
+	wouldBe    func() *World
 	undeclared sync.Map // by ID of a policy: see UndeclaredPorts
 }
 
@@ -72,6 +73,12 @@ func index(state State) *World {
 	}
 	w.fileSubjects()
 	w.doubting = sync.OnceValue(func() *doubting { return newDoubting(w) })
+	w.wouldBe = sync.OnceValue(func() *World {
+		if w.State.WouldBe == nil {
+			return nil
+		}
+		return New(*w.State.WouldBe)
+	})
 	return w
 }
 
