@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/netloom/netloom/pkg/answers/audit"
+	"github.com/netloom/netloom/pkg/answers/world"
 	"github.com/netloom/netloom/pkg/inputs/manifest"
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/offline"
@@ -83,7 +84,7 @@ func runAudit(cmd *cobra.Command, manifests *manifestsFlag, form, since string) 
 		return err
 	}
 	printReading(cmd, &state)
-	report := audit.Of(audit.State{Snapshot: state.Snapshot, View: state.View, Created: creationTimes(created)})
+	report := audit.Of(audit.State{Snapshot: state.Snapshot, View: state.View, Created: creationTimes(created), Staged: stagedRefs(&state)})
 	if cmd.Flags().Changed("namespace") {
 		report.Within(manifests.namespace)
 	}
@@ -108,6 +109,15 @@ func auditVerdict(r *audit.Report) error {
 		return cannotTell("not everything was examined")
 	}
 	return nil
+}
+
+// stagedRefs names the staged policies of a state.
+func stagedRefs(state *world.State) []object.Ref {
+	var out []object.Ref
+	for _, s := range state.Staged {
+		out = append(out, s.Policy)
+	}
+	return out
 }
 
 // creationTimes formats when objects were created.
@@ -209,7 +219,11 @@ func auditText(r *audit.Report, i palette) string {
 		if created == "" {
 			created = "unknown"
 		}
-		policies.add(name.Path(), created, strconv.Itoa(p.Pods), strconv.Itoa(p.Rules), fmt.Sprintf("%d %s", p.Sole, r.Noun(p.Sole)))
+		sole := fmt.Sprintf("%d %s", p.Sole, r.Noun(p.Sole))
+		if p.Staged {
+			sole = "staged"
+		}
+		policies.add(name.Path(), created, strconv.Itoa(p.Pods), strconv.Itoa(p.Rules), sole)
 	}
 	var parts []string
 	for _, t := range []*table{&namespaces, &exposed, &matrix, &policies} {

@@ -111,6 +111,7 @@ func explanationText(e *explain.Object, i palette) string {
 
 func (w *answerWriter) policy(p *explain.Policy) {
 	w.line("%s", w.palette.bold("networkpolicy "+p.Name))
+	w.staged(p)
 	w.directions(p, "isolates", "allows nothing", []string{"RULE", "PORTS"}, func(r *explain.PolicyRule) []string {
 		return []string{r.Path, strings.Join(r.Ports, ", ")}
 	})
@@ -121,9 +122,22 @@ func (w *answerWriter) clusterPolicy(p *explain.Policy) {
 	if p.Tier != "" {
 		w.line("  %s", placeText(p.Tier, p.Priority))
 	}
+	w.staged(p)
 	w.directions(p, "applies to", "matches nothing", []string{"RULE", "NAME", "ACTION", "PORTS"}, func(r *explain.PolicyRule) []string {
 		return []string{r.Path, r.Name, r.Action, strings.Join(r.Ports, ", ")}
 	})
+}
+
+// staged says that a policy does not do what follows.
+func (w *answerWriter) staged(p *explain.Policy) {
+	if !p.Staged {
+		return
+	}
+	text := "staged: it neither denies nor allows anything; if it were enforced"
+	if p.Replaces != "" {
+		text += " in place of " + p.Replaces
+	}
+	w.line("  %s", w.palette.odd(text+":"))
 }
 
 // directions writes what is wrong with a policy, and its rules by direction: the cells that row returns under head, then the peers.
@@ -220,6 +234,7 @@ func (w *answerWriter) pod(p *explain.Pod) {
 		{"ports", strings.Join(p.Ports, ", ")},
 		{"services", strings.Join(p.Services, ", ")},
 		{"note", p.Note},
+		{"staged", some(p.Staged, strings.Clone)},
 	} {
 		if field.text != "" {
 			w.line("  %-9s  %s", field.name, field.text)

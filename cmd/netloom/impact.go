@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/netloom/netloom/pkg/answers/impact"
+	"github.com/netloom/netloom/pkg/object"
 )
 
 func newImpact() *cobra.Command {
@@ -20,6 +21,9 @@ removed. Alternatively, set the two states with --from and --to. Pods that no po
 
 For a pull request, -o markdown prints a comment, and --fail-on sets which changes count: docs/ci.md has ready jobs.
 
+Policies that are staged change nothing in either state. --staged compares the state of -f with the one in which its staged
+policies are enforced, in place of those that they name.
+
 A pod that only the second state has is compared with its counterpart in the first: a pod with the same labels, or of the same
 workload. If there is none, all its connections are new. For a changed policy that selects none of the pods, since an operator
 creates them at run time, for example, the list says what the policy itself opens and closes.
@@ -28,6 +32,7 @@ Exit with 0 if no verdict changes, with 2 if some do, with 3 if there are no pod
 with 1 on an error.`,
 		Example: `  netloom impact -f examples --without networkpolicy/shop/db
   netloom impact -f policies --with changed.yaml
+  netloom impact -f policies --staged
   netloom impact --from main/policies --to branch/policies -o json
   netloom impact --from main/policies --to branch/policies -o markdown --fail-on opened`,
 		Args: cobra.NoArgs,
@@ -38,6 +43,8 @@ with 1 on an error.`,
 	states.manifests.firewalls, states.manifests.networks = true, true
 	refuseZone(cmd)
 	output := bindOutput(cmd, formTable, formJSON, formYAML, formMarkdown, formDOT, formSVG)
+	staged := false
+	cmd.Flags().BoolVar(&staged, "staged", false, "compare with the state in which the staged policies of -f are enforced, instead of --with")
 	failOn := failOnAny
 	cmd.Flags().StringVar(&failOn, "fail-on", failOnAny, "when to exit with 2: if connections are opened, closed or either (any), or never")
 	complete(cmd, "fail-on", failOnOpened, failOnClosed, failOnAny, never)
@@ -45,7 +52,11 @@ with 1 on an error.`,
 		if err := worst(output.check(), checkFailOn(failOn)); err != nil {
 			return err
 		}
-		before, after, err := states.load(cmd)
+		load := states.load
+		if staged {
+			load = states.promoted
+		}
+		before, after, err := load(cmd)
 		if err != nil {
 			return err
 		}
@@ -122,10 +133,29 @@ func impactText(impact *impact.Report, i palette) string {
 		w.line("policies that select none of the pods:")
 		w.effects(impact.Unselected)
 	}
+	for _, line := range stagedLines(impact) {
+		w.line("%s", line)
+	}
 	if len(impact.Undecided) > 0 {
 		w.line("%s", i.odd(undecidedText(impact.Undecided)))
 	}
 	return w.String()
+}
+
+// stagedLines describe which policies are staged, a line for each of three lists.
+func stagedLines(impact *impact.Report) []string {
+	var out []string
+	for _, list := range []struct {
+		what string
+		refs []object.Ref
+	}{
+		{"no longer staged: ", impact.Promoted}, {"staged from now on: ", impact.Demoted}, {"staged, so that they change nothing: ", impact.Staged},
+	} {
+		if len(list.refs) > 0 {
+			out = append(out, list.what+some(list.refs, object.Ref.Path))
+		}
+	}
+	return out
 }
 
 // oneSidedText names pods of one state, with those that they are compared with.

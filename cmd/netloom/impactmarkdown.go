@@ -58,6 +58,9 @@ func impactMarkdown(report *impact.Report, doubts []string) string {
 			fmt.Fprintf(&b, "\n%s: %s\n", list.what, cellMarkdown(oneSidedText(report, list.names)))
 		}
 	}
+	for _, line := range stagedLines(report) {
+		fmt.Fprintf(&b, "\n%s\n", cellMarkdown(strings.ToUpper(line[:1])+line[1:]))
+	}
 	return b.String()
 }
 

@@ -33,6 +33,20 @@ func (f *statesFlag) edited() bool {
 	return len(f.with)+len(f.without) > 0 || f.from != "" || f.to != ""
 }
 
+// promoted reads one state, and returns it with the one in which its staged policies are in force.
+func (f *statesFlag) promoted(cmd *cobra.Command) (before, after world.State, err error) {
+	if f.edited() {
+		return before, after, errors.New("--staged: expected -f only, without --with, --without, --from and --to")
+	}
+	if before, err = f.manifests.edited(cmd, nil, nil); err != nil {
+		return before, after, err
+	}
+	if before.WouldBe == nil {
+		return before, before, f.manifests.known(cmd, &before)
+	}
+	return before, *before.WouldBe, f.manifests.known(cmd, &before)
+}
+
 // load reads both states.
 func (f *statesFlag) load(cmd *cobra.Command) (before, after world.State, err error) {
 	edited := len(f.with)+len(f.without) > 0

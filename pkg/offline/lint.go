@@ -25,6 +25,13 @@ func Lint(opts Manifests, options lint.Options) (lint.Report, world.State, error
 		Snapshot: state.Snapshot, View: state.View, Pods: state.Objects.Pods, Policies: state.Objects.Policies,
 		Services: state.Objects.Services, Problems: state.Problems, MadeUp: state.MadeUp,
 	}
+	for _, s := range state.Staged {
+		one := lint.Staged{Ref: s.Policy, Stages: m.annotation(s.Policy, object.StagesAnnotation)}
+		if m.force[s.Replaces] != nil {
+			one.Replaces = s.Replaces
+		}
+		cluster.Staged = append(cluster.Staged, one)
+	}
 	if !opts.Live {
 		cluster.Makers = m.makers(&opts)
 		cluster.Passing = map[object.Key]bool{}
@@ -61,6 +68,15 @@ func Lint(opts Manifests, options lint.Options) (lint.Report, world.State, error
 	report.Findings = append(report.Findings, lint.Unused(ignores, options.Skip)...)
 	slices.SortFunc(report.Findings, func(a, b lint.Finding) int { return a.Compare(&b) })
 	return report, state, nil
+}
+
+// annotation is a value of an object in force; "" for none.
+func (m *manifests) annotation(ref object.Ref, key string) string {
+	found, _ := m.force[ref].Get(ref)
+	if o, ok := found.(metav1.Object); ok {
+		return o.GetAnnotations()[key]
+	}
+	return ""
 }
 
 // declared lists the objects in force of some kinds, by reference.

@@ -116,6 +116,7 @@ func (m *member) translate(members []*member) world.State {
 		return state
 	}
 	state.Staged = promotion.Staged
+	state.Reading.Hints = append(state.Reading.Hints, "staged, so that they decide nothing: "+stagedText(promotion.Staged))
 	promoted := maps.Clone(all)
 	for _, ref := range promotion.Removed {
 		delete(promoted, ref)
@@ -127,6 +128,17 @@ func (m *member) translate(members []*member) world.State {
 	would := m.meant(members, promoted)
 	state.WouldBe = &would
 	return state
+}
+
+// maxStaged is how many staged policies are named.
+const maxStaged = 5
+
+func stagedText(all []world.Staged) string {
+	names := make([]string, len(all))
+	for i, s := range all {
+		names[i] = s.Policy.Path()
+	}
+	return object.Few(names, maxStaged)
 }
 
 // meant makes the state that some objects of a cluster mean.

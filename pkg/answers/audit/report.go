@@ -39,7 +39,8 @@ type Summary struct {
 	Counts
 
 	Namespaces int `json:"namespaces"`
-	Policies   int `json:"policies"`
+	Policies   int `json:"policies"` // in force
+	Staged     int `json:"staged,omitempty"`
 }
 
 // Namespace is the counts of a namespace.
@@ -96,6 +97,8 @@ type Policy struct {
 	Rules     int    `json:"rules"`
 	// Sole counts the pods that only this NetworkPolicy isolates in some direction.
 	Sole int `json:"sole"`
+	// Staged means that the policy neither denies nor allows anything: it applies to no direction and selects nothing.
+	Staged bool `json:"staged,omitempty"`
 	// Digest identifies what the policy means: it changes with the policy, and with the numbers of its named ports.
 	Digest string `json:"digest"`
 }

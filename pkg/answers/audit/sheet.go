@@ -81,6 +81,8 @@ func counts(s sheet.Writer, section, namespace string, c Counts) {
 // directions are those that the policy applies to, in words.
 func (p *Policy) directions() string {
 	switch {
+	case p.Staged:
+		return "none: staged"
 	case p.Ingress && p.Egress:
 		return "ingress, egress"
 	case p.Ingress:

@@ -98,6 +98,7 @@ func (c *Changes) policy(was, is *Policy) {
 	case was == nil:
 		c.add(is.Kind, is.name(), "exists", "no", "yes")
 	default:
+		c.add(is.Kind, is.name(), "staged", yes(was.Staged), yes(is.Staged))
 		c.add(is.Kind, is.name(), "meaning", was.Digest, is.Digest)
 		c.add(is.Kind, is.name(), "pods", strconv.Itoa(was.Pods), strconv.Itoa(is.Pods))
 		c.add(is.Kind, is.name(), "pods that only it isolates", strconv.Itoa(was.Sole), strconv.Itoa(is.Sole))

@@ -26,6 +26,7 @@ type State struct {
 	Snapshot *intent.Snapshot
 	View     labelcache.View       // the endpoints that the snapshot was made with
 	Created  map[object.Ref]string // when policies were created, as in Policy
+	Staged   []object.Ref          // policies that are staged, which are not in the snapshot
 }
 
 // Of audits a state.
@@ -236,7 +237,8 @@ func (a *auditor) count() {
 	for _, name := range slices.Sorted(maps.Keys(a.spaces)) {
 		a.out.Namespaces = append(a.out.Namespaces, *a.spaces[name])
 	}
-	a.out.Summary.Namespaces, a.out.Summary.Policies = len(a.out.Namespaces), len(a.out.Policies)
+	a.out.Summary.Namespaces, a.out.Summary.Policies = len(a.out.Namespaces), len(a.out.Policies)-len(a.Staged)
+	a.out.Summary.Staged = len(a.Staged)
 }
 
 func number(b bool) int {
@@ -285,7 +287,12 @@ func (a *auditor) policies() {
 			}
 		}
 	}
-	a.out.Policies = make([]Policy, 0, len(at))
+	a.out.Policies = make([]Policy, 0, len(at)+len(a.Staged))
+	for _, ref := range a.Staged {
+		a.out.Policies = append(a.out.Policies, Policy{
+			Kind: ref.Kind, Namespace: ref.Namespace, Name: ref.Name, Created: a.Created[ref], Staged: true, Digest: "staged",
+		})
+	}
 	for ref, p := range at {
 		sum := sha256.Sum256([]byte(texts[ref]))
 		p.Sole, p.Digest = len(sole[ref]), hex.EncodeToString(sum[:8])

@@ -9,7 +9,14 @@ func (r *Report) Within(namespace string) {
 	r.Pods = slices.DeleteFunc(r.Pods, func(p Pod) bool { return p.Namespace != namespace })
 	r.Matrix = slices.DeleteFunc(r.Matrix, func(c Cell) bool { return c.From != namespace && c.To != namespace })
 	r.Policies = slices.DeleteFunc(r.Policies, func(p Policy) bool { return p.Namespace != "" && p.Namespace != namespace })
-	r.Summary = Summary{Namespaces: len(r.Namespaces), Policies: len(r.Policies)}
+	r.Summary = Summary{Namespaces: len(r.Namespaces)}
+	for i := range r.Policies {
+		if r.Policies[i].Staged {
+			r.Summary.Staged++
+		} else {
+			r.Summary.Policies++
+		}
+	}
 	for i := range r.Namespaces {
 		r.Summary.Counts = r.Namespaces[i].Counts
 	}

@@ -32,6 +32,8 @@ type Pod struct {
 	PeerIn   []world.Rule     `json:"peerIn,omitempty"`
 	Ingress  *Side            `json:"ingress,omitempty"`
 	Egress   *Side            `json:"egress,omitempty"`
+	// Staged are the staged policies that select it: they decide nothing.
+	Staged   []string         `json:"staged,omitempty"`
 	Problems []object.Problem `json:"problems,omitempty"`
 }
 
@@ -81,6 +83,7 @@ func explainPod(w *world.World, name string) *Pod {
 		return out
 	}
 	out.Node, out.Labels, out.Addresses = e.Node, e.Labels, w.AddrTexts(e.AllAddrs())
+	out.Staged = stagedOn(w, e.Key)
 	if len(e.AllAddrs()) == 0 {
 		out.Note = "it has no address yet and cannot be reached; its isolation is in place"
 	}

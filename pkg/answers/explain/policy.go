@@ -16,6 +16,10 @@ type Policy struct {
 	Tier       string      `json:"tier,omitempty"`
 	Priority   *uint16     `json:"priority,omitempty"`
 	Directions []Direction `json:"directions"` // those that it isolates or has rules for
+	// Staged means that the policy neither denies nor allows anything: everything else is what it would do. Replaces is the policy that it
+	// is then to replace; "" for none.
+	Staged   bool   `json:"staged,omitempty"`
+	Replaces string `json:"replaces,omitempty"`
 	// Findings are rules that have no effect because others decide before them, contradictions to policies of the same priority, and named
 	// ports that no pod declares.
 	Findings []string         `json:"findings,omitempty"`
@@ -48,6 +52,16 @@ func explainPolicy(w *world.World, of object.Ref) *Policy {
 	}
 	if of.Kind != object.KindNetworkPolicy {
 		out.Kind = of.Kind
+	}
+	if staged, ok := w.State.StagedAs(of); ok {
+		out.Staged = true
+		if staged.Replaces != (object.Ref{}) {
+			out.Replaces = staged.Replaces.Path()
+		}
+		if would := w.WouldBe(); would != nil {
+			w = would
+			out.Problems = w.ProblemsOf(of.Kind, of.NamespacedName())
+		}
 	}
 	s := w.State.Snapshot
 	for p := range s.Policies() {

@@ -28,6 +28,11 @@ type Report struct {
 	Counterparts map[string]string `json:"counterparts,omitempty"`
 	// Unselected is what changes for the pods of policies that differ and select no pod of either state, according to that policy alone.
 	Unselected []Effect `json:"unselected,omitempty"`
+	// Promoted are policies that are staged in the first state and enforced in the second; Demoted the reverse. Staged are those that are
+	// staged in the second: no change is by them.
+	Promoted []object.Ref `json:"promoted,omitempty"`
+	Demoted  []object.Ref `json:"demoted,omitempty"`
+	Staged   []object.Ref `json:"staged,omitempty"`
 	// Undecided are the other clusters with pods in Changes or Apart: their own policies are not considered.
 	Undecided []string `json:"undecided,omitempty"`
 }
@@ -55,6 +60,7 @@ func Of(before, after world.State) Report {
 	out := Report{Changes: []Effect{}, Pods: c.common, Appeared: c.names(c.appeared), Vanished: c.names(c.vanished), Counterparts: c.counterpartNames()}
 	c.places = append(c.places, reach.Outside(assignedIn(c.old, c.now), before.Snapshot, after.Snapshot)...)
 	c.areas = reach.AreasOf(c.places)
+	out.stage(&before, &after)
 	undecided := map[string]bool{}
 	for _, change := range reach.Impact(before.Snapshot, after.Snapshot, c.places, c.roles) {
 		for _, from := range c.divided(change.From) {

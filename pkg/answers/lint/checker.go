@@ -7,6 +7,7 @@ import (
 
 	networkingv1 "k8s.io/api/networking/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	policyv1alpha1 "sigs.k8s.io/network-policy-api/apis/v1alpha1"
 	policyv1alpha2 "sigs.k8s.io/network-policy-api/apis/v1alpha2"
 
@@ -28,6 +29,7 @@ type Checker struct {
 	t        *translator.Translator
 	costs    Costs
 	policies map[object.Ref]metav1.Object // that exist
+	staging  map[string]map[string]string // the annotations of namespaces, by name
 	hosts    *hostPods
 	labels   *vocabulary
 
@@ -38,7 +40,8 @@ type Checker struct {
 // NewChecker makes a Checker that knows no objects.
 func NewChecker(costs Costs) *Checker {
 	return &Checker{
-		t: translator.New(translator.Options{}), costs: costs, policies: map[object.Ref]metav1.Object{}, hosts: newHostPods(), labels: &vocabulary{},
+		t: translator.New(translator.Options{}), costs: costs, policies: map[object.Ref]metav1.Object{},
+		staging: map[string]map[string]string{}, hosts: newHostPods(), labels: &vocabulary{},
 	}
 }
 
@@ -55,6 +58,9 @@ func (c *Checker) Put(kind string, o metav1.Object) error {
 	if object.IsPolicy(kind) {
 		c.policies[object.Ref{Kind: kind, Namespace: o.GetNamespace(), Name: o.GetName()}] = o
 	}
+	if kind == object.KindNamespace {
+		c.staging[o.GetName()] = o.GetAnnotations()
+	}
 	c.hosts.put(o)
 	c.relabel(kind)
 	return c.t.Put(o)
@@ -63,6 +69,9 @@ func (c *Checker) Put(kind string, o metav1.Object) error {
 // Remove removes an object of one of CheckerKinds.
 func (c *Checker) Remove(ref object.Ref) {
 	delete(c.policies, ref)
+	if ref.Kind == object.KindNamespace {
+		delete(c.staging, ref.Name)
+	}
 	c.hosts.remove(ref)
 	c.relabel(ref.Kind)
 	c.t.Remove(ref.Kind, ref.Namespace, ref.Name)
@@ -85,10 +94,14 @@ type Judgment struct {
 	Incomplete bool
 }
 
-// Policy judges a NetworkPolicy, in the order of its fields. It keeps nothing of it.
+// Policy judges a NetworkPolicy, in the order of its fields; one that is staged as if it were enforced. It keeps nothing of it.
 func (c *Checker) Policy(np *networkingv1.NetworkPolicy) Judgment {
 	ref := object.Ref{Kind: object.KindNetworkPolicy, Namespace: np.Namespace, Name: np.Name}
 	defer c.restore(ref)
+	if c.isStaged(np) {
+		np = np.DeepCopy()
+		enforce(np)
+	}
 	x := c.translate(ref, np)
 	out := x.problems()
 	spell := &speller{view: c.t.View(), vocabulary: c.labels, left: maxSuggestions}
@@ -107,6 +120,10 @@ func (c *Checker) Policy(np *networkingv1.NetworkPolicy) Judgment {
 func (c *Checker) ClusterPolicy(kind string, o metav1.Object) Judgment {
 	ref := object.Ref{Kind: kind, Name: o.GetName()}
 	defer c.restore(ref)
+	if staged, ok := o.(runtime.Object); ok && object.IsStaged(o.GetAnnotations(), nil) {
+		o, _ = staged.DeepCopyObject().(metav1.Object) // every policy is one
+		enforce(o)
+	}
 	x := c.translate(ref, o)
 	x.faults = slices.DeleteFunc(x.faults, func(p object.Problem) bool { return strings.HasSuffix(p.Field, ".domainNames") })
 	ordered, incomplete := x.ordered(!hasUnknownPeers(o))

@@ -29,6 +29,8 @@ type Cluster struct {
 	// Makers are what may create further pods. nil means that all pods are known, as those of a cluster are: then a resolver that no pod is,
 	// or a namespace without pods, does not exist.
 	Makers *Makers
+	// Staged are the policies that are staged, in any order. They are not in the snapshot.
+	Staged []Staged
 	// Passing are the pods that exist during tests only, so that nothing has to isolate them.
 	Passing map[object.Key]bool
 }
@@ -78,6 +80,7 @@ func Run(c *Cluster, opts Options) Report {
 		r.out.Findings = append(r.out.Findings, problemFinding(&c.Problems[i]))
 	}
 	r.single()
+	r.staged()
 	r.serviceAddresses()
 	r.servicePorts()
 	r.world()
@@ -131,7 +134,7 @@ func (r *run) single() {
 	}
 	for _, np := range r.Policies {
 		for _, f := range checker.Policy(np).Findings {
-			if f.Rule != NotUnderstood { // it is among the problems, with its place
+			if f.Rule != NotUnderstood || checker.isStaged(np) { // it is among the problems, with its place
 				r.add(f)
 			}
 		}

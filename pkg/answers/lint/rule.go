@@ -26,6 +26,8 @@ const (
 	UnisolatedNamespace = "unisolated-namespace"
 	UnisolatedPods      = "unisolated-pods"
 	UnisolatedEgress    = "unisolated-egress"
+	StagedPolicy        = "staged-policy"
+	StagesNothing       = "stages-nothing"
 	UnusedIgnore        = "unused-ignore"
 	InvalidIgnore       = "invalid-ignore"
 )
@@ -136,6 +138,16 @@ func Rules() []Rule {
 		{
 			UnisolatedEgress, Info, "Pods of the namespace can connect to everything.",
 			"Add a policy for egress that allows what the pods need.",
+		},
+		{
+			StagedPolicy, Info, "A policy is staged by the annotation netloom.io/enforcement, of its own or of its namespace: it neither denies " +
+				"nor allows anything. It is judged as if it were enforced.",
+			"Nothing, or promote the policy: netloom promote.",
+		},
+		{
+			StagesNothing, Info, "A staged policy names a policy that it is to replace by the annotation netloom.io/stages, and there is none of " +
+				"that name, or it stages another one itself: the staged policy would be added. That is so for a new policy, and for a misspelt name.",
+			"Nothing for a new policy. Otherwise correct the name.",
 		},
 		{
 			UnusedIgnore, Warning, "An ignore matches no finding, or names a rule that does not exist.",

@@ -120,5 +120,11 @@ func (s Staged) Text() string {
 	return text
 }
 
-// WouldBe is the world if the staged policies were in force; nil if there are none. It is made once, for the first question.
-func (w *World) WouldBe() *World { return w.wouldBe() }
+// WouldBe is the world if the staged policies of all clusters were in force; nil if there are none. It is made once, for the first question.
+func (w *World) WouldBe() *World {
+	would := w.Home().wouldBe()
+	if would == nil {
+		return nil
+	}
+	return would.set.members[w.State.Cluster]
+}

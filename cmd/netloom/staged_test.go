@@ -1,0 +1,136 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// stagedShop has two pods without a policy in force: one that is staged, one that is to replace it, and one whose namespace is staged.
+const stagedShop = `apiVersion: v1
+kind: Namespace
+metadata: {name: shop}
+---
+apiVersion: v1
+kind: Namespace
+metadata: {name: lab, annotations: {netloom.io/enforcement: staged}}
+---
+apiVersion: v1
+kind: Pod
+metadata: {namespace: shop, name: web, labels: {app: web}}
+spec: {containers: [{name: c, image: i}]}
+status: {podIP: 10.0.0.1, podIPs: [{ip: 10.0.0.1}], phase: Running}
+---
+apiVersion: v1
+kind: Pod
+metadata: {namespace: shop, name: db, labels: {app: db}}
+spec: {containers: [{name: c, image: i}]}
+status: {podIP: 10.0.0.2, podIPs: [{ip: 10.0.0.2}], phase: Running}
+---
+apiVersion: v1
+kind: Pod
+metadata: {namespace: lab, name: x, labels: {app: x}}
+spec: {containers: [{name: c, image: i}]}
+status: {podIP: 10.0.0.3, podIPs: [{ip: 10.0.0.3}], phase: Running}
+---
+apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata: {namespace: shop, name: db}
+spec: {podSelector: {matchLabels: {app: db}}, ingress: [{from: [{podSelector: {matchLabels: {app: web}}}]}]}
+---
+apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata: {namespace: shop, name: db-staged, annotations: {netloom.io/enforcement: staged, netloom.io/stages: db}}
+spec: {podSelector: {matchLabels: {app: db}}, ingress: [{from: [{namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: lab}}}]}]}
+---
+apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata: {namespace: lab, name: closed}
+spec: {podSelector: {}}
+`
+
+func stagedDir(t *testing.T, text string) string {
+	t.Helper()
+	dir := t.TempDir()
+	write(t, dir, "shop.yaml", text)
+	return dir
+}
+
+// TestAnswersNameStagedPolicies: every command says which policies are staged, and what they would decide. What is in force, and exit codes,
+// are as without them.
+func TestAnswersNameStagedPolicies(t *testing.T) {
+	dir := stagedDir(t, stagedShop)
+	ask := func(code int, args ...string) string {
+		t.Helper()
+		got := netloom(t, args...)
+		require.Equal(t, code, got.code, "%v", got)
+		return got.out + got.errout
+	}
+
+	allowed := ask(0, "probe", "-f", dir, "shop/web->shop/db:tcp/80")
+	require.Contains(t, allowed, "allow   shop/web -> shop/db tcp/80\n        would be denied by staged NetworkPolicy/shop/db-staged\n")
+	require.Contains(t, allowed, "note: staged, so that they decide nothing: NetworkPolicy/lab/closed, NetworkPolicy/shop/db-staged\n")
+	denied := ask(2, "probe", "-f", dir, "lab/x->shop/db:tcp/80")
+	require.Contains(t, denied, "deny    lab/x -> shop/db tcp/80\n        would be allowed by staged NetworkPolicy/shop/db-staged\n")
+	require.NotContains(t, ask(0, "probe", "-f", dir, "lab/x->shop/web:tcp/80"), "would be")
+	require.Contains(t, ask(0, "probe", "-f", dir, "-o", "json", "shop/web->lab/x:tcp/80"),
+		`"staged": {
+        "verdict": "deny",
+        "by": [
+          "NetworkPolicy/lab/closed"
+        ]
+      }`)
+
+	policy := ask(0, "explain", "-f", dir, "netpol/shop/db-staged")
+	require.Contains(t, policy, "staged: it neither denies nor allows anything; if it were enforced in place of NetworkPolicy/shop/db:\n")
+	require.Contains(t, policy, "ingress: isolates pods app=db in namespace shop: shop/db\n")
+	pod := ask(0, "explain", "-f", dir, "pod/lab/x")
+	require.Contains(t, pod, "staged     NetworkPolicy/lab/closed\n")
+	require.Contains(t, pod, "ingress: no policy isolates it\n")
+
+	impact := ask(2, "impact", "-f", dir, "--staged")
+	require.Contains(t, impact, "- shop/web -> shop/db: everything\n")
+	require.Contains(t, impact, "+ lab/x -> shop/db: everything\n")
+	require.Contains(t, impact, "no longer staged: NetworkPolicy/lab/closed, NetworkPolicy/shop/db-staged\n")
+
+	audit := ask(0, "audit", "-f", dir)
+	require.Regexp(t, `(?m)^lab +1 +0 +0 +1 +1$`, audit)
+	require.Regexp(t, `(?m)^NetworkPolicy/lab/closed +unknown +0 +0 +staged$`, audit)
+
+	lint := ask(2, "lint", "-f", dir, "--fail-on", "info")
+	require.Contains(t, lint, "is staged: it neither denies nor allows anything, and is to replace NetworkPolicy/shop/db")
+	require.Contains(t, lint, "no policy isolates a pod of this namespace")
+	require.NotContains(t, lint, "stages-nothing")
+	require.Contains(t, ask(0, "connections", "-f", dir), "note: staged, so that they decide nothing: ")
+}
+
+// TestPullRequestPromotesAPolicy compares a directory in which a policy is staged with one in which it is enforced.
+func TestPullRequestPromotesAPolicy(t *testing.T) {
+	from, to := stagedDir(t, stagedShop), stagedDir(t, strings.Replace(stagedShop, ", annotations: {netloom.io/enforcement: staged}", "", 1))
+	got := netloom(t, "impact", "--from", from, "--to", to, "-o", "markdown")
+	require.Equal(t, 2, got.code)
+	require.Contains(t, got.out, "#### Closed\n")
+	require.NotContains(t, got.out, "#### Opened\n")
+	require.Contains(t, got.out, "\nNo longer staged: NetworkPolicy/lab/closed\n")
+	require.Contains(t, got.out, "\nStaged, so that they change nothing: NetworkPolicy/shop/db-staged\n")
+	got = netloom(t, "impact", "--from", to, "--to", from)
+	require.Equal(t, 2, got.code)
+	require.Contains(t, got.out, "staged from now on: NetworkPolicy/lab/closed\n")
+}
+
+// TestUnknownEnforcementIsAnError: a value that is not understood enforces, and every answer is uncertain until it is corrected.
+func TestUnknownEnforcementIsAnError(t *testing.T) {
+	dir := stagedDir(t, strings.Replace(stagedShop, "netloom.io/enforcement: staged, netloom.io/stages: db", "netloom.io/enforcement: stagd", 1))
+	got := netloom(t, "lint", "-f", dir)
+	require.Equal(t, 3, got.code, got.out)
+	require.Contains(t, got.out+got.errout, `metadata.annotations[netloom.io/enforcement]: "stagd": expected staged or enforced; the policy is enforced`)
+	got = netloom(t, "probe", "-f", dir, "lab/x->shop/db:tcp/80")
+	require.Equal(t, 3, got.code)
+	require.Contains(t, got.out, "allow   lab/x -> shop/db tcp/80\n")
+
+	dir = stagedDir(t, strings.Replace(stagedShop, "netloom.io/stages: db", "netloom.io/stages: bd", 1))
+	got = netloom(t, "lint", "-f", dir, "--fail-on", "info")
+	require.Equal(t, 2, got.code)
+	require.Contains(t, got.out, "there is no policy bd of this kind that it can replace")
+}
