@@ -17,9 +17,14 @@ import (
 // Bounds are the verdicts that a flow may have on the way between states in which a target is in sync: what all of them deny is never open,
 // and what all of them allow is never cut.
 type Bounds struct {
-	target *ovntest.Target
+	target *ovntest.Target // nil for those of BoundsOf
 	flows  []intent.Flow
 	synced [][]backendtest.Verdict // by state, in the order of flows
+}
+
+// BoundsOf returns the bounds of flows whose verdicts were, in states in which a target is in sync, these.
+func BoundsOf(flows []intent.Flow, synced ...[]backendtest.Verdict) *Bounds {
+	return &Bounds{flows: flows, synced: synced}
 }
 
 // NewBounds returns the bounds of flows between states in which the target is in sync.
@@ -51,15 +56,24 @@ func (b *Bounds) Check(t testing.TB, states []State, what string) {
 		if at > 0 && sameRows(states[at-1], s) {
 			continue
 		}
-		for i, v := range b.verdicts(t, s) {
-			if fault := b.outside(i, v); fault != "" {
-				wrong = append(wrong, fmt.Sprintf("state %d of %d: %s: %s", at, len(states), backendtest.FlowText(b.flows[i]), fault))
-			}
+		for _, fault := range b.Outside(b.verdicts(t, s)) {
+			wrong = append(wrong, fmt.Sprintf("state %d of %d: %s", at, len(states), fault))
 		}
 	}
 	if len(wrong) > 0 {
 		require.Failf(t, "a window", "%s: %d verdicts:\n%s", what, len(wrong), strings.Join(wrong[:min(len(wrong), 8)], "\n"))
 	}
+}
+
+// Outside lists the verdicts on the flows of a state that are outside the bounds, and how.
+func (b *Bounds) Outside(verdicts []backendtest.Verdict) []string {
+	var faults []string
+	for i, v := range verdicts {
+		if fault := b.outside(i, v); fault != "" {
+			faults = append(faults, backendtest.FlowText(b.flows[i])+": "+fault)
+		}
+	}
+	return faults
 }
 
 // sameRows reports whether no transaction lies between two states that changes what decides on packets.

@@ -40,6 +40,7 @@ func Generate(t testing.TB, seed uint64, later int) [][]byte {
 	t.Helper()
 	c := policygen.Generate(seed, policygen.Size{Nodes: 3, Services: 5, Cluster: 4})
 	rng := policygen.NewRand(seed)
+	c.Policies = append(c.Policies, policygen.Alike(c, rng, 10)...) // the forms of rows differ in what they share
 	all := [][]byte{text(t, c)}
 	for range later {
 		for range 4 {

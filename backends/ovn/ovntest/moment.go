@@ -30,7 +30,7 @@ func (g *Target) Flags(endpoint, owner string) []string {
 	lb := g.loadBalancing()
 	return []string{
 		"--ovn-nb", endpoint, "--owner", owner, "--ovn-port-names", ovn.DefaultPortNames, "--ovn-lb-switches", lb.Switches,
-		"--ovn-lb-routers", lb.Routers, "--ovn-service-networks", lb.Networks,
+		"--ovn-lb-routers", lb.Routers, "--ovn-service-networks", lb.Networks, "--ovn-meter-rate", "0",
 	}
 }
 
