@@ -51,6 +51,14 @@ func (b *Bounds) verdicts(t testing.TB, s State) []backendtest.Verdict {
 // Check judges every flow in every state, and fails with those outside the bounds.
 func (b *Bounds) Check(t testing.TB, states []State, what string) {
 	t.Helper()
+	if wrong := b.Faults(t, states); len(wrong) > 0 {
+		require.Failf(t, "a window", "%s: %d verdicts:\n%s", what, len(wrong), strings.Join(wrong[:min(len(wrong), 8)], "\n"))
+	}
+}
+
+// Faults lists the verdicts outside the bounds in any of the states.
+func (b *Bounds) Faults(t testing.TB, states []State) []string {
+	t.Helper()
 	var wrong []string
 	for at, s := range states {
 		if at > 0 && sameRows(states[at-1], s) {
@@ -60,9 +68,7 @@ func (b *Bounds) Check(t testing.TB, states []State, what string) {
 			wrong = append(wrong, fmt.Sprintf("state %d of %d: %s", at, len(states), fault))
 		}
 	}
-	if len(wrong) > 0 {
-		require.Failf(t, "a window", "%s: %d verdicts:\n%s", what, len(wrong), strings.Join(wrong[:min(len(wrong), 8)], "\n"))
-	}
+	return wrong
 }
 
 // Outside lists the verdicts on the flows of a state that are outside the bounds, and how.
