@@ -311,3 +311,27 @@ func TestOverlappingAddressesOfTwoVPCs(t *testing.T) {
 	require.Empty(t, k.translator.Problems())
 	require.True(t, k.allows(t, k.tcp("blue/web", "blue/db", 80)))
 }
+
+// TestADenialMatchesAnAddressOfTwoVPCs denies a pod whose address a pod of another VPC has too: the packets of both are dropped.
+func TestADenialMatchesAnAddressOfTwoVPCs(t *testing.T) {
+	k := newKubeOVN(t, schema.NB2503(), translator.Options{})
+	k.addNode(t, "n0", "192.168.77.10", "100.64.0.2", nil)
+	for _, vpc := range []string{"blue", "green"} {
+		k.addVPC(t, vpc)
+		k.addSubnet(t, &subnet{name: vpc + "1", vpc: vpc, cidr: "10.20.0.0/16", gateway: "10.20.0.1"})
+		k.addNamespace(t, vpc, map[string]string{"team": vpc})
+	}
+	k.addPod(t, "blue/db", "db", "blue1", "10.20.0.2", "n0")
+	k.addPod(t, "blue/web", "web", "blue1", "10.20.0.11", "n0")
+	k.putClusterPolicy(t, `{metadata: {name: none}, spec: {tier: Admin, priority: 1, subject: {pods: {namespaceSelector: {}, podSelector: {matchLabels: {app: db}}}},
+		ingress: [{action: Deny, from: [{pods: {namespaceSelector: {}, podSelector: {matchLabels: {app: web}}}}]}]}}`)
+	k.sync(t)
+	require.False(t, k.allows(t, k.tcp("blue/web", "blue/db", 80)))
+	k.addPod(t, "green/other", "other", "green1", "10.20.0.11", "n0")
+	k.sync(t)
+	require.False(t, k.allows(t, k.tcp("blue/web", "blue/db", 80)), "beside a pod with the same address")
+	k.translator.Remove(object.KindPod, "blue", "web")
+	k.addPod(t, "green/db", "db", "green1", "10.20.0.3", "n0")
+	k.sync(t)
+	require.True(t, k.allows(t, k.tcp("green/other", "green/db", 80)), "the other pod alone")
+}

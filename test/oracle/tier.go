@@ -103,6 +103,19 @@ func (z *Frozen) inAnyTier(d networkingv1.PolicyType, pods []*corev1.Pod) bool {
 // matchesCluster reports whether r matches the peer and the port of a flow of the subject.
 func (z *Frozen) matchesCluster(d networkingv1.PolicyType, r *clusterRule, subject *corev1.Pod, peer netip.Addr, f Flow) bool {
 	owner := z.owner[peer]
+	if owner == nil && r.action == deny {
+		// Any of the pods with the address may be the peer, and a denial is for each of them.
+		for _, pod := range z.byAddr[peer] {
+			if z.matchesPeer(d, r, subject, pod, peer, f) {
+				return true
+			}
+		}
+	}
+	return z.matchesPeer(d, r, subject, owner, peer, f)
+}
+
+// matchesPeer is matchesCluster for a peer that a pod owns; nil is none.
+func (z *Frozen) matchesPeer(d networkingv1.PolicyType, r *clusterRule, subject, owner *corev1.Pod, peer netip.Addr, f Flow) bool {
 	destination := subject
 	if d == networkingv1.PolicyTypeEgress {
 		destination = owner

@@ -18,7 +18,7 @@ import (
 
 // parseClusterPeers parses the peers of a rule. It returns false if one of them cannot be understood, which is reported.
 func (p *translation) parseClusterPeers(r *clusterRule, action intent.Action) (peerList, bool) {
-	var list peerList
+	list := peerList{denied: action == intent.Deny}
 	ok := true
 	if len(r.peers) == 0 {
 		p.Add(r.path+"."+r.peerField, "expected at least one peer; the rule %s", outcome(action))

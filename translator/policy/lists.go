@@ -16,12 +16,13 @@ type peerList struct {
 	prefixes   []netip.Prefix // canonical, of all ipBlocks together
 	hosts      []string       // DNS names
 	all        *sets.Spec     // the list as a set; nil means any
+	denied     bool           // the rule denies: addresses that several pods have are among them
 	divided    bool           // the set is retained when the rule is divided, see divider.retainPeers
 }
 
 // union returns the list as a set.
 func (l *peerList) union() *sets.Spec {
-	spec := &sets.Spec{Prefixes: l.prefixes, Hosts: l.hosts}
+	spec := &sets.Spec{Prefixes: l.prefixes, Hosts: l.hosts, Contested: l.denied && len(l.selections) > 0}
 	for _, s := range l.selections {
 		spec.Terms = append(spec.Terms, labelcache.NewTerm(s))
 	}

@@ -66,9 +66,9 @@ func (p *translation) namedEgress(like intent.Rule, peers peerList, name labelca
 	if peers.anyone {
 		selections = []labelcache.Selection{everyPod(p.source)}
 	}
-	rules := p.namedEgressTo(like, sets.Spec{}, selections, peers.values, name)
+	rules := p.namedEgressTo(like, sets.Spec{Contested: peers.denied}, selections, peers.values, name)
 	if len(peers.prefixes) > 0 {
-		rules = append(rules, p.namedEgressTo(like, sets.Spec{Within: peers.prefixes}, []labelcache.Selection{everyPod(p.source)}, 0, name)...)
+		rules = append(rules, p.namedEgressTo(like, sets.Spec{Within: peers.prefixes, Contested: peers.denied}, []labelcache.Selection{everyPod(p.source)}, 0, name)...)
 	}
 	return rules
 }

@@ -72,6 +72,10 @@ func (t *Table) Apply(next *intent.Builder, was *intent.Snapshot, changes []labe
 			continue
 		}
 		m, _ := t.view.Set(c.ID)
+		if s := t.retained[id]; s != nil && s.spec.Contested {
+			next.UpdateMembers(contested{members{m}}, contestedDelta(old, m, c))
+			continue
+		}
 		next.UpdateMembers(members{m}, intent.SetDelta{
 			ID:           id,
 			Joined:       endpointsOf(c.Joined),
@@ -98,6 +102,8 @@ func (t *Table) current(id intent.SetID) *intent.Set {
 	set := &intent.Set{ID: id, Prefixes: t.prefixes(&s.spec), Hosts: s.spec.Hosts, Within: s.spec.Within, Title: s.spec.Title()}
 	switch set.UnionOf = s.unionOf(); {
 	case set.UnionOf != nil: // they have the members
+	case ok && s.spec.Contested:
+		set.Members = contested{members{m}}
 	case ok:
 		set.Members = members{m}
 	}

@@ -18,9 +18,11 @@ type Spec struct {
 	Prefixes []netip.Prefix // canonical
 	Hosts    []string       // DNS names, whose addresses count as prefixes
 	Within   []netip.Prefix // canonical; narrows the terms
-	shared   string         // the title of a set that has the subjects of several objects, which are not in Terms
-	local    bool           // only endpoints on the translator's own node: for subjects, if it has an own node
-	name     intent.SetID   // the result of id, in which case the terms are canonical; "" until named
+	// Contested counts addresses that several pods have, too: for peers that are denied. Otherwise such an address counts for no peer.
+	Contested bool
+	shared    string       // the title of a set that has the subjects of several objects, which are not in Terms
+	local     bool         // only endpoints on the translator's own node: for subjects, if it has an own node
+	name      intent.SetID // the result of id, in which case the terms are canonical; "" until named
 }
 
 // Empty reports whether s can never have a member.
@@ -85,6 +87,9 @@ func (s Spec) id() intent.SetID {
 	}
 	if len(s.Hosts) > 0 {
 		h.Write([]byte{2})
+	}
+	if s.Contested {
+		h.Write([]byte{3})
 	}
 	for _, name := range s.Hosts {
 		h.Write([]byte(name))
