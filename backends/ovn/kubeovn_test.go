@@ -49,7 +49,11 @@ func newKubeOVNCluster(t testing.TB, nb []byte) *kubeOVN {
 		k.addSubnet(t, s)
 	}
 	for i, sw := range []struct{ name, net string }{
-		{"ovn-default", "10.16.0."}, {"safe", "10.17.0."}, {"east", "10.18.0."}, {"vlan20", "172.20.0."}, {"blue1", "192.168.0."},
+		{"ovn-default", "10.16.0."},
+		{"safe", "10.17.0."},
+		{"east", "10.18.0."},
+		{"vlan20", "172.20.0."},
+		{"blue1", "192.168.0."},
 		{"green1", "192.168.0.10"},
 	} {
 		k.addPod(t, fmt.Sprintf("shop/web-%d", i), "web", sw.name, sw.net+"11"[i/5:], "n0")
