@@ -1,11 +1,13 @@
 package upstreams
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -23,7 +25,7 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 )
 
-// maxClusters is how many clusters can join a set. Each costs two watches, and memory for its pods.
+// maxClusters is how many clusters can join a set, the oldest first. Each costs two watches, and memory for its pods.
 const maxClusters = 255
 
 // Registry makes clusters join a set of clusters and leave it. Create it with FromDirectory or FromAPI.
@@ -34,7 +36,9 @@ type Registry struct {
 	log   logrus.FieldLogger
 	from  reader
 
-	clusters map[string]*upstream.Cluster // only used by Run
+	most     int                                  // how many clusters can join; this and the next ones are only used by Run
+	clusters map[string]*upstream.Cluster         // that have joined
+	objects  map[string]*v1alpha1.UpstreamCluster // of these, and of those for which there is no room
 
 	mu     sync.Mutex
 	faults map[string]string // by cluster: why its newest version is not in use
@@ -64,7 +68,8 @@ func FromAPI(host dynamic.Interface, own string, set *clusters.Set, log logrus.F
 }
 
 func newRegistry(place, own string, set *clusters.Set, log logrus.FieldLogger) *Registry {
-	return &Registry{place: place, own: own, set: set, log: log, clusters: map[string]*upstream.Cluster{}, faults: map[string]string{}}
+	return &Registry{place: place, own: own, set: set, log: log, most: maxClusters, clusters: map[string]*upstream.Cluster{},
+		objects: map[string]*v1alpha1.UpstreamCluster{}, faults: map[string]string{}}
 }
 
 // Synced reports whether the objects have been read that existed at the start.
@@ -131,9 +136,42 @@ func (m members) Put(object *v1alpha1.UpstreamCluster) error {
 	if object.Name == m.own {
 		return nil
 	}
+	m.objects[object.Name] = object
 	err := m.put(object)
 	m.fault(object.Name, err)
 	return err
+}
+
+// errNoRoom says that all clusters that can join have joined, and are older.
+func (m members) errNoRoom() error {
+	return fmt.Errorf("there are already %d other clusters that are older, which is the limit", m.most)
+}
+
+// newest is the cluster of those that have joined that was created last.
+func (m members) newest() string {
+	return slices.MaxFunc(slices.Collect(maps.Keys(m.clusters)), func(a, b string) int { return compareAge(m.objects[a], m.objects[b]) })
+}
+
+// compareAge orders by creation time and name, oldest first. Files have no creation time.
+func compareAge(a, b *v1alpha1.UpstreamCluster) int {
+	return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), strings.Compare(a.Name, b.Name))
+}
+
+// fill has the oldest clusters join for which there was no room.
+func (m members) fill() {
+	var waiting []*v1alpha1.UpstreamCluster
+	for name, o := range m.objects {
+		if m.clusters[name] == nil {
+			waiting = append(waiting, o)
+		}
+	}
+	slices.SortFunc(waiting, compareAge)
+	for _, o := range waiting {
+		if len(m.clusters) >= m.most {
+			return
+		}
+		m.fault(o.Name, m.put(o))
+	}
 }
 
 func (m members) put(object *v1alpha1.UpstreamCluster) error {
@@ -143,12 +181,18 @@ func (m members) put(object *v1alpha1.UpstreamCluster) error {
 	if len(validation.IsValidLabelValue(object.Name)) > 0 {
 		return errors.New("the name has to be a label value, of at most 63 characters")
 	}
-	if len(m.clusters) >= maxClusters {
-		return fmt.Errorf("there are already %d other clusters, which is the limit", maxClusters)
+	full := len(m.clusters) >= m.most
+	if full && compareAge(object, m.objects[m.newest()]) > 0 {
+		return m.errNoRoom()
 	}
 	log := m.log.WithField("cluster", object.Name)
 	c := upstream.New(context.Background(), object.Name, upstream.Options{Log: log})
 	err := c.Update(object)
+	if err == nil && full {
+		last := m.newest()
+		m.leave(last)
+		m.fault(last, m.errNoRoom())
+	}
 	if err == nil {
 		err = m.join(c, log)
 	}
@@ -158,6 +202,13 @@ func (m members) put(object *v1alpha1.UpstreamCluster) error {
 	}
 	m.clusters[object.Name] = c
 	return nil
+}
+
+// leave removes a cluster from the set.
+func (m members) leave(name string) {
+	m.set.Leave(name)
+	m.clusters[name].Close()
+	delete(m.clusters, name)
 }
 
 // join adds a cluster to the set.
@@ -175,10 +226,10 @@ func (m members) Reject(name string, err error) { m.fault(name, err) }
 // Delete has a cluster leave.
 func (m members) Delete(name string) {
 	m.fault(name, nil)
-	if c := m.clusters[name]; c != nil {
-		m.set.Leave(name)
-		c.Close()
-		delete(m.clusters, name)
+	delete(m.objects, name)
+	if m.clusters[name] != nil {
+		m.leave(name)
+		m.fill()
 	}
 }
 

@@ -93,6 +93,8 @@ type rig struct {
 	dir string
 	set *clusters.Set
 	of  *translator.Translator
+
+	registry *upstreams.Registry
 }
 
 func newRig(t *testing.T, static ...clusters.Cluster) *rig {
@@ -101,7 +103,8 @@ func newRig(t *testing.T, static ...clusters.Cluster) *rig {
 		t: t, dir: t.TempDir(), set: clusters.New(static, 0, pipelinetest.Log(t)),
 		of: translator.New(translator.Options{Cluster: "a", ClusterSet: field.LocalByDefault}),
 	}
-	r.set.Follow(upstreams.FromDirectory(r.dir, "a", r.set, pipelinetest.Log(t)))
+	r.registry = upstreams.FromDirectory(r.dir, "a", r.set, pipelinetest.Log(t))
+	r.set.Follow(r.registry)
 	return r
 }
 
@@ -189,6 +192,39 @@ func TestNamesOfUpstreamClusters(t *testing.T) {
 	require.NoError(t, os.Remove(filepath.Join(r.dir, "x.yaml")))
 	r.await("no fault stays", func() bool { return len(r.set.Problems()) == 0 })
 	require.Len(t, r.set.States(), 1, "c does not leave with a file that never made it join")
+}
+
+// TestTheOldestClustersJoin has room for two clusters. Which these are depends on what there is alone, not on which came first.
+func TestTheOldestClustersJoin(t *testing.T) {
+	t.Parallel()
+	r, api := newRig(t), newServer(t)
+	r.registry.Limit(2)
+	joined := func(want string) func() bool {
+		return func() bool {
+			var names []string
+			for _, s := range r.set.States() {
+				names = append(names, s.Name)
+			}
+			return strings.Join(names, " ") == want
+		}
+	}
+	r.write("d.yaml", upstreamCluster("d", api))
+	r.write("e.yaml", upstreamCluster("e", api))
+	r.start()
+	r.await("both join", joined("d e"))
+	r.write("f.yaml", upstreamCluster("f", api))
+	r.await("there is no room", func() bool { return len(r.set.Problems()) == 1 })
+	require.Contains(t, r.set.Problems()[0].Error(), "UpstreamCluster f: there are already 2 other clusters that are older, which is the limit")
+	r.write("c.yaml", upstreamCluster("c", api))
+	r.await("an older one takes the place of the newest", joined("c d"))
+	r.await("both are told", func() bool { return len(r.set.Problems()) == 2 })
+	require.Contains(t, r.set.Problems()[0].Error(), "UpstreamCluster e: there are already 2")
+	require.NoError(t, os.Remove(filepath.Join(r.dir, "c.yaml")))
+	r.await("the oldest that waits has its place", joined("d e"))
+	r.await("one waits", func() bool { return len(r.set.Problems()) == 1 })
+	require.NoError(t, os.Remove(filepath.Join(r.dir, "d.yaml")))
+	r.await("all that there are", joined("e f"))
+	r.await("nothing is wrong", func() bool { return len(r.set.Problems()) == 0 })
 }
 
 func TestADirectoryThatCannotBeReadIsWaitedFor(t *testing.T) {
