@@ -108,7 +108,8 @@ func (d *drill) outputs() map[string]string {
 	require.NoError(d.t, err)
 	out["/debug/problems"] = "problems: " + problems
 	for _, r := range []schema.GroupVersionResource{
-		{Version: "v1", Resource: "events"}, v1alpha1.GroupVersion.WithResource(v1alpha1.PluralPolicyStatus),
+		{Version: "v1", Resource: "events"},
+		v1alpha1.GroupVersion.WithResource(v1alpha1.PluralPolicyStatus),
 		{Group: "coordination.k8s.io", Version: "v1", Resource: "leases"},
 	} {
 		list, err := d.kube.Objects().Resource(r).List(d.t.Context(), metav1.ListOptions{})
