@@ -7,11 +7,17 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 )
 
-// LoadCreated is Load that also returns when the policies were created, as far as they say.
+// LoadCreated is Load for reports about a cluster: it also returns when the policies were created, as far as they say, and leaves out the
+// pods that exist only while Helm tests a chart.
 func LoadCreated(opts Manifests) (world.State, map[object.Ref]metav1.Time, error) {
 	m, err := readManifests(opts)
 	if err != nil {
 		return world.State{}, nil, err
+	}
+	for ref, source := range m.force {
+		if ref.Kind == object.KindPod && source.ForTests(ref) {
+			delete(m.force, ref)
+		}
 	}
 	created := map[object.Ref]metav1.Time{}
 	for _, kind := range judged() {
