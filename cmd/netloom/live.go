@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/netloom/netloom/pkg/daemon"
@@ -84,8 +86,9 @@ func (f *liveFlag) contextNamespace() string {
 	return namespace
 }
 
-// fetch lists the objects of a daemon or a cluster as manifests.
-func (f *liveFlag) fetch(cmd *cobra.Command) ([]byte, error) {
+// fetch lists the objects of a daemon or a cluster as manifests. A cluster that refuses to list all namespaces is asked for one; "" is that
+// of the context.
+func (f *liveFlag) fetch(cmd *cobra.Command, namespace string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(cmd.Context(), fetchWait)
 	defer cancel()
 	defer progress(cmd, "reading the cluster")()
@@ -94,9 +97,23 @@ func (f *liveFlag) fetch(cmd *cobra.Command) ([]byte, error) {
 		log := logrus.New()
 		log.SetOutput(cmd.ErrOrStderr())
 		log.SetLevel(logrus.WarnLevel)
-		return daemon.ManifestsOnce(ctx, daemon.Options{
+		opts := daemon.Options{
 			Kubeconfig: f.file(), KubeContext: f.context, As: f.as, AsGroups: f.asGroups, Read: source.Options{Questions: true}, Beyond: true,
-		}, log)
+		}
+		all, err := daemon.ManifestsOnce(ctx, opts, log)
+		opts.OnlyNamespace = cmp.Or(namespace, f.contextNamespace())
+		switch {
+		case !apierrors.IsForbidden(err):
+			return all, err
+		case opts.OnlyNamespace == "":
+			return nil, fmt.Errorf("%w; with -n NAMESPACE, only that namespace is read", err)
+		}
+		one, again := daemon.ManifestsOnce(ctx, opts, log)
+		if again != nil {
+			return nil, errors.Join(err, again)
+		}
+		cmd.PrintErrf("note: only namespace %s was read: %v\n", opts.OnlyNamespace, err)
+		return one, nil
 	case autoServer:
 		return fetchManifests(ctx, kube.Login{Kubeconfig: f.file(), Context: f.context, As: f.as, AsGroups: f.asGroups})
 	default:

@@ -124,7 +124,7 @@ func (f *manifestsFlag) source(cmd *cobra.Command) (offline.Manifests, error) {
 	}
 	if f.fetched == nil {
 		var err error
-		if f.fetched, err = f.fetch(cmd); err != nil {
+		if f.fetched, err = f.fetch(cmd, f.namespace); err != nil {
 			return out, err
 		}
 	}

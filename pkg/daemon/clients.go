@@ -70,7 +70,7 @@ func newSource(opts *Options, log logrus.FieldLogger) (source.Source, *clients, 
 	if err != nil {
 		return nil, nil, fmt.Errorf("connect to Kubernetes: %w", err)
 	}
-	read := kube.Options{Options: opts.Read, Server: config.Host, ClusterPolicies: custom, Confirm: confirm.Options{
+	read := kube.Options{Options: opts.Read, Namespace: opts.OnlyNamespace, Server: config.Host, ClusterPolicies: custom, Confirm: confirm.Options{
 		Interval: opts.ConfirmInterval, WentBack: func(why string) { c.wentBack(why) },
 	}}
 	if opts.SDWAN.Enabled {

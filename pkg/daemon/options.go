@@ -34,7 +34,9 @@ type Options struct {
 	As          string                // user to act as; "" is that of the context
 	AsGroups    []string              // and its groups
 	Read        source.Options        // which kinds are read
-	Beyond      bool                  // ManifestsOnce also lists what decides on connections and is not read; a daemon always does
+	// OnlyNamespace is the only one whose objects ManifestsOnce reads: see kube.Options. A daemon reads all.
+	OnlyNamespace string
+	Beyond        bool // ManifestsOnce also lists what decides on connections and is not read; a daemon always does
 	// ConfirmInterval is the time between two comparisons of the objects held of a kind with those of the API; zero is
 	// confirm.DefaultInterval.
 	ConfirmInterval time.Duration

@@ -83,13 +83,17 @@ func translateOnce(ctx context.Context, opts Options, log logrus.FieldLogger) (*
 	for !source.Synced() {
 		select {
 		case <-source.Wake():
+			if refusal := refusalOf(source); refusal != nil { // waiting does not help
+				cancel()
+				return nil, errors.Join(refusal, <-ended)
+			}
 		case err := <-ended:
 			return nil, errors.Join(notSynced(source), err)
 		}
 	}
 	p := step(source)
 	if opts.Beyond && clients.rest() != nil {
-		found, err := undelivered(ctx, clients.rest(), opts.Read)
+		found, err := undelivered(ctx, clients.rest(), opts.Read, opts.OnlyNamespace)
 		if err != nil {
 			return nil, err
 		}
@@ -97,6 +101,14 @@ func translateOnce(ctx context.Context, opts Options, log logrus.FieldLogger) (*
 	}
 	cancel()
 	return p, <-ended
+}
+
+// refusalOf is why a source will not sync, in the words of the API; nil if it may.
+func refusalOf(source source.Source) error {
+	if k, ok := source.(interface{ Refusal() error }); ok {
+		return k.Refusal()
+	}
+	return nil
 }
 
 // notSynced lists what a source could not list in time.

@@ -26,9 +26,9 @@ const (
 )
 
 // undelivered lists the objects of a cluster that decide on connections and are of kinds that its source does not deliver.
-func undelivered(ctx context.Context, config *rest.Config, read source.Options) (*source.Undelivered, error) {
+func undelivered(ctx context.Context, config *rest.Config, read source.Options, namespace string) (*source.Undelivered, error) {
 	return kube.ListForeign(ctx, config, kube.ForeignKinds{
-		Wanted: world.MayDecide, InGroup: world.InGroup, Whole: world.LooksInto, Questions: read.Questions,
+		Wanted: world.MayDecide, InGroup: world.InGroup, Whole: world.LooksInto, Questions: read.Questions, Namespace: namespace,
 	})
 }
 
@@ -53,7 +53,9 @@ func newBeyond(d *Daemon, read source.Source) *beyond {
 		b.look = func(context.Context) (*source.Undelivered, error) { return directory.Undelivered(), nil }
 	case config != nil:
 		b.interval = cmp.Or(max(d.opts.ConfirmInterval, 0), confirm.DefaultInterval)
-		b.look = func(ctx context.Context) (*source.Undelivered, error) { return undelivered(ctx, config, d.opts.Read) }
+		b.look = func(ctx context.Context) (*source.Undelivered, error) {
+			return undelivered(ctx, config, d.opts.Read, "")
+		}
 	default:
 		return nil
 	}

@@ -213,6 +213,9 @@ func (s *State) doubts(about func(concern) bool) []string {
 			}
 		}
 	}
+	if unread := s.unread(); len(unread) > 0 && about(concern{}) {
+		out = append(out, "may decide on connections, and could not be read: "+firstOf(unread))
+	}
 	out = append(out, s.firewallDoubts(about)...)
 	if s.Reading != nil && !s.Reading.Live {
 		var names []string

@@ -6,7 +6,10 @@ import (
 	"slices"
 	"strings"
 
+	networkingv1 "k8s.io/api/networking/v1"
+
 	ovnkubernetes "github.com/netloom/netloom/pkg/apis/ovnkubernetes/v1"
+	"github.com/netloom/netloom/pkg/object"
 )
 
 // Notes lists what was left out, one line each.
@@ -46,6 +49,27 @@ func (s *State) firewallDoubts(about func(concern) bool) []string {
 	}
 	slices.Sort(names)
 	return []string{"EgressFirewalls name destinations by DNS, whose addresses are not known: " + firstOf(names)}
+}
+
+// unread lists the kinds that a cluster did not let be read, and on which answers depend: cluster-wide policies, and namespaces if policies
+// select them by labels that only their objects have.
+func (s *State) unread() []string {
+	if s.Reading == nil || !s.Reading.Live {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(s.Unavailable), func(kind string) bool {
+		return !object.IsClusterPolicy(kind) && (kind != object.KindNamespace || !slices.ContainsFunc(s.Objects.Policies, selectsByLabels))
+	})
+}
+
+// selectsByLabels reports whether a policy has a peer of namespaces with certain labels.
+func selectsByLabels(p *networkingv1.NetworkPolicy) bool {
+	selects := func(peer networkingv1.NetworkPolicyPeer) bool {
+		by := peer.NamespaceSelector
+		return by != nil && len(by.MatchLabels)+len(by.MatchExpressions) > 0
+	}
+	return slices.ContainsFunc(p.Spec.Ingress, func(r networkingv1.NetworkPolicyIngressRule) bool { return slices.ContainsFunc(r.From, selects) }) ||
+		slices.ContainsFunc(p.Spec.Egress, func(r networkingv1.NetworkPolicyEgressRule) bool { return slices.ContainsFunc(r.To, selects) })
 }
 
 // Unaddressed lists the pods that take part in no connection because they have no address yet. Those that are being deleted will have

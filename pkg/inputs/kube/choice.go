@@ -33,7 +33,7 @@ func (k *Source) chooseEndpoints(ctx context.Context) bool {
 		return true
 	}
 	for pause := askAgainMin; ; pause = min(2*pause, askAgainMax) {
-		served, err := servesSlices(ctx, k.client)
+		served, err := servesSlices(ctx, k.client, k.namespace)
 		if err == nil {
 			unused := object.KindEndpoints
 			if !served {
@@ -64,8 +64,8 @@ func (k *Source) choose(unused string) {
 
 // servesSlices reports whether the API has EndpointSlices. A client that may not list them is refused whether they exist or
 // not; it then uses discovery, which is open to all.
-func servesSlices(ctx context.Context, client kubernetes.Interface) (bool, error) {
-	_, err := client.DiscoveryV1().EndpointSlices(metav1.NamespaceAll).List(ctx, metav1.ListOptions{Limit: 1})
+func servesSlices(ctx context.Context, client kubernetes.Interface, namespace string) (bool, error) {
+	_, err := client.DiscoveryV1().EndpointSlices(namespace).List(ctx, metav1.ListOptions{Limit: 1})
 	if apierrors.IsForbidden(err) {
 		_, unknown := client.Discovery().ServerResourcesForGroupVersion(discoveryv1.SchemeGroupVersion.String())
 		if apierrors.IsNotFound(unknown) {

@@ -28,6 +28,8 @@ type ForeignKinds struct {
 	Whole func(group, kind string) bool
 	// Questions means that a source delivers the kinds that are only needed to answer questions.
 	Questions bool
+	// Namespace is the only one whose objects are listed; "" lists all. Objects of the cluster are listed as far as that is allowed.
+	Namespace string
 }
 
 // The bounds of a listing.
@@ -75,7 +77,7 @@ func ListForeign(ctx context.Context, config *rest.Config, kinds ForeignKinds) (
 			if strings.Contains(r.Name, "/") || kinds.delivered(version.Group, r.Kind) || !kinds.Wanted(version.Group, r.Kind) {
 				continue
 			}
-			objects, err := listForeign(ctx, lister, version, r, kinds.Whole(version.Group, r.Kind))
+			objects, err := listForeign(ctx, lister, version, r, kinds.pathOf(version, r), kinds.Whole(version.Group, r.Kind))
 			out.Objects = append(out.Objects, objects...)
 			if err != nil {
 				out.Unlisted = append(out.Unlisted, source.Unlisted{Group: version.Group, Kind: r.Kind, Cause: causeOf(err)})
@@ -105,14 +107,22 @@ func (k *ForeignKinds) delivered(group, kind string) bool {
 	return slices.ContainsFunc(rows, func(r source.Resource) bool { return r.Version.Group == group && r.Kind == kind })
 }
 
+// pathOf is where the objects of a kind are listed.
+func (k *ForeignKinds) pathOf(version schema.GroupVersion, r *metav1.APIResource) string {
+	if k.Namespace != "" && r.Namespaced {
+		return "/apis/" + version.String() + "/namespaces/" + k.Namespace + "/" + r.Name
+	}
+	return "/apis/" + version.String() + "/" + r.Name
+}
+
 // metadataAlone asks a server for the metadata of the objects of a list.
 const metadataAlone = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 
 // listForeign lists the objects of a kind, page by page. It returns those of the pages before an error.
 func listForeign(
-	ctx context.Context, client rest.Interface, version schema.GroupVersion, r *metav1.APIResource, whole bool,
+	ctx context.Context, client rest.Interface, version schema.GroupVersion, r *metav1.APIResource, path string, whole bool,
 ) (objects []json.RawMessage, err error) {
-	path, seen, next := "/apis/"+version.String()+"/"+r.Name, map[string]bool{}, ""
+	seen, next := map[string]bool{}, ""
 	for n := 0; ; {
 		request := client.Get().AbsPath(path).Param("limit", strconv.Itoa(foreignPage))
 		if next != "" {

@@ -30,6 +30,7 @@ type Source struct {
 	log        logrus.FieldLogger
 	client     kubernetes.Interface
 	server     string // see Options
+	namespace  string // likewise
 	resources  map[string]*kindInformer
 	adapter    *adapter // of the kind that is read as Endpoints
 	compactor  compactor
@@ -61,6 +62,7 @@ func New(client kubernetes.Interface, opts Options, log logrus.FieldLogger) *Sou
 		log:        log,
 		client:     client,
 		server:     opts.Server,
+		namespace:  opts.Namespace,
 		resources:  map[string]*kindInformer{},
 		adapter:    newAdapter(),
 		compactor:  newCompactor(),
@@ -70,7 +72,7 @@ func New(client kubernetes.Interface, opts Options, log logrus.FieldLogger) *Sou
 		refused:    map[string]bool{},
 		absent:     map[string]bool{},
 	}
-	c := clients{Interface: client, sdwan: opts.SDWAN, policies: opts.ClusterPolicies, metadata: opts.Metadata}
+	c := clients{Interface: client, sdwan: opts.SDWAN, policies: opts.ClusterPolicies, metadata: opts.Metadata, namespace: opts.Namespace}
 	api := confirm.NewAPI(opts.Confirm, log)
 	rows := source.Resources()
 	if opts.Questions {

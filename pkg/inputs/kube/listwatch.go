@@ -21,6 +21,8 @@ type clients struct {
 	sdwan    dynamic.Interface // nil to read no SD-WAN kinds
 	policies dynamic.Interface // nil to read no cluster-wide policies and ServiceImports
 	metadata metadata.Interface
+
+	namespace string // see Options
 }
 
 // of returns the client that reads a kind.
@@ -43,32 +45,36 @@ func (c clients) custom(r *source.Resource) dynamic.Interface {
 	return c.policies
 }
 
-// listWatch lists and watches the objects of one kind in all namespaces.
+// listWatch lists and watches the objects of one kind, in one namespace or in all.
 func (c clients) listWatch(r *source.Resource) *cache.ListWatch {
 	if r.Metadata {
 		return labeled(listWatch(c.metadata.Resource(r.GroupVersionResource())), r.Label)
 	}
 	switch r.Kind {
 	case object.KindNetworkPolicy:
-		return listWatch(c.NetworkingV1().NetworkPolicies(metav1.NamespaceAll))
+		return listWatch(c.NetworkingV1().NetworkPolicies(c.namespace))
 	case object.KindPod:
-		return listWatch(c.CoreV1().Pods(metav1.NamespaceAll))
+		return listWatch(c.CoreV1().Pods(c.namespace))
 	case object.KindNamespace:
 		return listWatch(c.CoreV1().Namespaces())
 	case object.KindNode:
 		return listWatch(c.CoreV1().Nodes())
 	case object.KindService:
-		return listWatch(c.CoreV1().Services(metav1.NamespaceAll))
+		return listWatch(c.CoreV1().Services(c.namespace))
 	case object.KindEndpointSlice:
-		return listWatch(c.DiscoveryV1().EndpointSlices(metav1.NamespaceAll))
+		return listWatch(c.DiscoveryV1().EndpointSlices(c.namespace))
 	case object.KindEndpoints:
-		return listWatch(c.CoreV1().Endpoints(metav1.NamespaceAll))
+		return listWatch(c.CoreV1().Endpoints(c.namespace))
 	case "RoleBinding":
-		return listWatch(c.RbacV1().RoleBindings(metav1.NamespaceAll))
+		return listWatch(c.RbacV1().RoleBindings(c.namespace))
 	case "ClusterRoleBinding":
 		return listWatch(c.RbacV1().ClusterRoleBindings())
 	default:
-		return listWatch(c.custom(r).Resource(r.GroupVersionResource()).Namespace(metav1.NamespaceAll))
+		resource := c.custom(r).Resource(r.GroupVersionResource())
+		if !r.Namespaced {
+			return listWatch(resource)
+		}
+		return listWatch(resource.Namespace(c.namespace))
 	}
 }
 

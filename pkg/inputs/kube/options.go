@@ -12,6 +12,10 @@ import (
 type Options struct {
 	source.Options
 
+	// Namespace is the only one whose objects are read, for a client without permissions in others; "" reads all. Kinds that it may not
+	// list then are unavailable, apart from pods and NetworkPolicies.
+	Namespace string
+
 	Server string            // address of the API, for problems; "" leaves it out
 	SDWAN  dynamic.Interface // reads the SD-WAN kinds; nil reads none of them
 

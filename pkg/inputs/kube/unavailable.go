@@ -1,6 +1,7 @@
 package kube
 
 import (
+	"maps"
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -38,13 +39,32 @@ func (k *Source) lacks(r *source.Resource, err error) bool {
 // does not answer refuses nothing. The caller holds the lock.
 func (k *Source) refuse(r *source.Resource, err error) {
 	informed := k.resources[r.Kind]
-	if isOptional(r) && !informed.handler.HasSynced() && isRefusal(err) {
+	if k.mayLack(r) && !informed.handler.HasSynced() && isRefusal(err) {
 		k.refused[r.Kind] = true
 	}
 }
 
 // isRefusal reports whether an error is the answer of an API that lacks the definition of a resource, or refuses permission.
 func isRefusal(err error) bool { return apierrors.IsForbidden(err) || apierrors.IsNotFound(err) }
+
+// mayLack reports whether the source syncs without a kind that the API refuses: where one namespace is read, that is also one whose objects
+// belong to the cluster.
+func (k *Source) mayLack(r *source.Resource) bool {
+	return isOptional(r) || k.namespace != "" && !r.Namespaced
+}
+
+// Refusal is the API's refusal to list a kind without which a source does not sync; nil if there is none.
+func (k *Source) Refusal() error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, kind := range slices.Sorted(maps.Keys(k.failures)) {
+		r := k.resources[kind]
+		if r != nil && !k.mayLack(&r.Resource) && !r.handler.HasSynced() && apierrors.IsForbidden(k.failures[kind]) {
+			return k.failures[kind]
+		}
+	}
+	return nil
+}
 
 // isUnavailable reports whether a kind has never been readable. The caller holds the lock.
 func (k *Source) isUnavailable(kind string) bool {
