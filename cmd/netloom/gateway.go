@@ -24,6 +24,7 @@ import (
 	"github.com/netloom/netloom/pkg/apis/proxy/v1alpha1"
 	"github.com/netloom/netloom/pkg/config"
 	"github.com/netloom/netloom/pkg/gateway"
+	"github.com/netloom/netloom/pkg/gateway/audit"
 	"github.com/netloom/netloom/pkg/gateway/credential"
 	"github.com/netloom/netloom/pkg/gateway/identity"
 	"github.com/netloom/netloom/pkg/gateway/registry"
@@ -142,6 +143,12 @@ func serveGateway(ctx context.Context, cfg *config.Config, log *logrus.Logger, o
 	}
 	opts.Secrets = host.secrets()
 	opts.Registerer = metrics
+	if settings.AuditLog != "" {
+		if opts.Audit, err = audit.Open(settings.AuditLog, log); err != nil {
+			return fmt.Errorf("gateway-audit-log: %w", err)
+		}
+		defer opts.Audit.Close() //nolint:errcheck // what was written is there
+	}
 	// Requests in progress outlive ctx: Serve ends them.
 	g := gateway.New(context.WithoutCancel(ctx), opts)
 	defer g.Close()

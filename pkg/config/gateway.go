@@ -25,6 +25,7 @@ type Gateway struct {
 	FrontProxyNames []string // none accepts any name
 	SharedWatches   bool
 	AccessLog       bool
+	AuditLog        string // file; "-" is standard output, "" is none
 	ShutdownDelay   time.Duration
 	ShutdownSpread  time.Duration
 	ShutdownGrace   time.Duration
@@ -65,6 +66,8 @@ func (c *Config) gatewaySettings() []setting.Setting {
 			&g.SharedWatches),
 		setting.Bool("gateway-access-log", "true", "log the requests for which an UpstreamCluster enables the access log",
 			&g.AccessLog),
+		setting.Text("gateway-audit-log", "", "file for an audit event about each request, in the format of Kubernetes; - is standard output",
+			&g.AuditLog),
 		setting.Interval("gateway-shutdown-delay", "5s", 0, "time between SIGTERM, after which /readyz fails, and the end of the listener",
 			&g.ShutdownDelay),
 		setting.Interval("gateway-shutdown-spread", "15s", 0, "time over which watches end, each at a random moment",

@@ -30,7 +30,7 @@ var reasons = map[int]metav1.StatusReason{
 
 // refuse answers a request as an API server would. It always returns false.
 func (x *exchange) refuse(why refusal) bool {
-	x.refused = why.reason
+	x.refused, x.message = why.reason, why.message
 	status := metav1.Status{
 		TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure, Code: int32(why.code), //nolint:gosec // it is a code of HTTP
 		Reason: reasons[why.code], Message: why.message,
@@ -74,6 +74,7 @@ type response struct {
 	code    int
 	bytes   int64
 	timeout time.Duration // for the client to accept a write; 0 if there is none
+	started func()        // called before the header of the response is sent; nil calls nothing
 }
 
 // buffered is how much of a response the server buffers at least, so that no write of it waits for the client.
@@ -83,13 +84,24 @@ const buffered = 2 << 10
 func (w *response) WriteHeader(code int) {
 	if w.code < http.StatusOK {
 		w.code = code
+		if code >= http.StatusOK || code == http.StatusSwitchingProtocols {
+			w.start()
+		}
 	}
 	w.ResponseWriter.WriteHeader(code)
+}
+
+func (w *response) start() {
+	if w.started != nil {
+		w.started()
+	}
+	w.started = nil
 }
 
 func (w *response) Write(p []byte) (int, error) {
 	if w.code == 0 {
 		w.code = http.StatusOK
+		w.start()
 	}
 	if w.timeout > 0 && w.bytes+int64(len(p)) > buffered {
 		defer w.limit()()

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apiserver/pkg/endpoints/request"
 	corev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
+	"github.com/netloom/netloom/pkg/gateway/audit"
 	"github.com/netloom/netloom/pkg/gateway/credential"
 	"github.com/netloom/netloom/pkg/gateway/identity"
 	"github.com/netloom/netloom/pkg/gateway/registry"
@@ -28,6 +29,7 @@ import (
 type Options struct {
 	Log       logrus.FieldLogger
 	AccessLog logrus.FieldLogger // nil if there is none
+	Audit     *audit.Log         // of all requests; nil if there is none
 	// Certificate returns the certificate for host names whose cluster has none; nil if there is no such certificate.
 	Certificate func() (*tls.Certificate, error)
 	// StrictNames rejects a request whose host name belongs to another cluster than the name that the TLS connection is for.

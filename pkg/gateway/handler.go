@@ -4,11 +4,13 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/google/uuid"
 	"golang.org/x/net/http/httpguts"
+	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/endpoints/request"
 
@@ -35,6 +37,8 @@ type exchange struct {
 	streams   bool // the response has no end
 	sentTo    upstream.Note
 	refused   string // why the gateway did not forward it
+	message   string // the same in words
+	shared    bool   // it was answered from a shared watch
 }
 
 // ServeHTTP serves one request.
@@ -49,19 +53,36 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	release, ok := x.route.Limiter.Admit(x.streams)
 	if !ok {
+		x.limitHeaders()
 		x.refuse(refusal{http.StatusTooManyRequests, "limited", "too many requests: limited by flow control schema " + x.route.Schema, x.route.Limiter.RetryAfter()})
 		return
 	}
 	defer release()
-	if !x.streams {
+	if x.streams {
+		x.w.started = func() { g.audit(x, auditv1.StageResponseStarted) }
+	} else {
 		x.w.timeout = g.opts.Timeouts.Write
 	}
 	g.metrics.begin(x)
 	defer g.metrics.end(x)
-	if !g.share(x) {
+	if x.shared = g.share(x); !x.shared {
 		g.forward(x)
 	}
 }
+
+// limitHeaders names what limits a request, in the headers of API Priority and Fairness. Theirs have the UIDs of objects of the API server:
+// with responses of an API server, those are passed on.
+func (x *exchange) limitHeaders() {
+	name := x.tenant.cluster.Name()
+	x.w.Header().Set(headerFlowSchema, name+"/dispatchPolicies/"+strconv.Itoa(x.route.Policy))
+	x.w.Header().Set(headerPriorityLevel, name+"/flowControlSchemas/"+x.route.Schema)
+}
+
+// The headers of flowcontrol.apiserver.k8s.io/v1.
+const (
+	headerFlowSchema    = "X-Kubernetes-Pf-Flowschema-Uid"
+	headerPriorityLevel = "X-Kubernetes-Pf-Prioritylevel-Uid"
+)
 
 // auditID is the client's own, as an API server takes it, or a new one.
 func auditID(r *http.Request) string {

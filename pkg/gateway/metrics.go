@@ -8,6 +8,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/sirupsen/logrus"
+	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 	"k8s.io/apiserver/pkg/endpoints/request"
 
 	"github.com/netloom/netloom/pkg/gateway/watchcache"
@@ -100,6 +101,7 @@ func (g *Gateway) finish(x *exchange) {
 	if x.refused != "" {
 		g.metrics.refused.WithLabelValues(cluster, x.refused).Inc()
 	}
+	g.audit(x, auditv1.StageResponseComplete)
 	took := time.Since(x.began)
 	if x.route != nil && !x.streams {
 		g.metrics.latency.WithLabelValues(cluster, verb).Observe(took.Seconds())
@@ -132,6 +134,7 @@ var (
 	credentialed   = prometheus.NewDesc("netloom_gateway_credentials_current", "1 if the credentials that an UpstreamCluster refers to can be obtained, 0 if only the last ones are used, or none.", []string{"cluster"}, nil)
 	divides        = prometheus.NewDesc("netloom_gateway_limits_divided", "1 if limits of all instances are divided among them, 0 if each instance has the limits of one.", nil, nil)
 	limitNow       = prometheus.NewDesc("netloom_gateway_limit", "What this instance has of a limit of all instances: requests per second, or at a time.", []string{"cluster", "schema"}, nil)
+	auditDropped   = prometheus.NewDesc("netloom_gateway_audit_events_dropped_total", "Audit events that could not be written.", nil, nil)
 	accepted       = prometheus.NewDesc("netloom_gateway_cluster_accepted", "1 if the newest version of an UpstreamCluster is served, 0 if it has faults.", []string{"cluster"}, nil)
 )
 
@@ -143,6 +146,7 @@ func (*collector) Describe(out chan<- *prometheus.Desc) {
 	out <- credentialed
 	out <- divides
 	out <- limitNow
+	out <- auditDropped
 	out <- sharedWatches
 	out <- sharedObjects
 	out <- sharedLost
@@ -164,6 +168,9 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 		gauge(divides, 1)
 	} else {
 		gauge(divides, 0)
+	}
+	if log := c.gateway.opts.Audit; log != nil {
+		out <- prometheus.MustNewConstMetric(auditDropped, prometheus.CounterValue, float64(log.Dropped()))
 	}
 	faults := set.Faults()
 	for _, t := range set.all() {

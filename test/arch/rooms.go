@@ -277,8 +277,9 @@ var rooms = []room{
 		"pkg/apis/proxy/v1alpha1", "pkg/gateway/...", "pkg/serve/listener", "k8s.io/api/authorization/v1", "k8s.io/apimachinery/...",
 		"k8s.io/apiserver/pkg/authentication/...",
 		"k8s.io/apiserver/pkg/authorization/authorizer", "k8s.io/apiserver/pkg/endpoints/request", "k8s.io/client-go/kubernetes/...", "k8s.io/client-go/rest",
-		"golang.org/x/net/http/httpguts", "github.com/prometheus/client_golang/...", logrus, uuid,
+		"k8s.io/api/authentication/v1", "k8s.io/apiserver/pkg/apis/audit/v1", "golang.org/x/net/http/httpguts", "github.com/prometheus/client_golang/...", logrus, uuid,
 	}},
+	{dir: "pkg/gateway/audit", may: []string{"k8s.io/apiserver/pkg/apis/audit/v1", logrus}},
 	{dir: "pkg/gateway/authority"},
 	{dir: "pkg/gateway/kubeconfig", may: []string{
 		"pkg/apis/proxy/v1alpha1", "pkg/gateway/authority", "pkg/gateway/definition", "k8s.io/client-go/tools/clientcmd", "k8s.io/client-go/tools/clientcmd/api",

@@ -269,7 +269,7 @@ func TestALeaseOfALongTimeAgoIsDeleted(t *testing.T) {
 			TokenBucket: &v1alpha1.TokenBucket{QPS: 60, Burst: 60}, GlobalTokenBucket: &v1alpha1.TokenBucket{QPS: 100, Burst: 100},
 		})
 		leases := w.api.CoordinationV1().Leases("netloom-system")
-		a, b := w.start("a", 10), w.start("b", 10)
+		a, b := w.start("a", 1), w.start("b", 1)
 		time.Sleep(time.Minute)
 		w.die(b)
 		_, err := leases.Get(t.Context(), "netloom-gateway-quota-b", metav1.GetOptions{})
