@@ -20,7 +20,11 @@ func TestDocsShowRealOutput(t *testing.T) {
 	pages, err := filepath.Glob(filepath.Join("docs", "commands", "*.md"))
 	require.NoError(t, err)
 	require.NotEmpty(t, pages)
-	for _, page := range append(pages, "README.md", filepath.Join("docs", "clusters.md"), filepath.Join("docs", "index.md")) {
+	others := []string{"README.md"}
+	for _, page := range []string{"clusters.md", "index.md", "staged.md"} {
+		others = append(others, filepath.Join("docs", page))
+	}
+	for _, page := range append(pages, others...) {
 		t.Run(filepath.Base(page), func(t *testing.T) {
 			text, err := os.ReadFile(page)
 			require.NoError(t, err)

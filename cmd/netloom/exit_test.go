@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -57,6 +58,8 @@ func TestExitCodes(t *testing.T) {
 		"spec: {egress: [{type: Allow, to: {cidrSelector: 203.0.113.0/24}}, {type: Deny, to: {cidrSelector: 0.0.0.0/0}}]}\n")
 	named := path("named.yaml", servedPods+"---\napiVersion: k8s.ovn.org/v1\nkind: EgressFirewall\nmetadata: {name: default, namespace: shop}\n"+
 		"spec: {egress: [{type: Allow, to: {dnsName: example.test}}]}\n")
+	staged := path("staged.yaml", servedPods+"---"+strings.Replace(denyDatabase, "{name: db, namespace: shop}",
+		"{name: db-2, namespace: shop, annotations: {netloom.io/enforcement: staged, netloom.io/stages: db}}", 1))
 	comment, empty := path("comment.yaml", "# later\n"), t.TempDir()
 	expected := path("expected.yaml", met)
 	log := path("acl.log", deniedLine("shop/db ingress", "10.0.0.1", "10.0.0.2"))
@@ -136,6 +139,19 @@ func TestExitCodes(t *testing.T) {
 		{"impact without a change", []string{"impact", "-f", good}, exitFailed},
 
 		{"impact that does not count", []string{"impact", "-f", good, "--with", policy, "--fail-on", "opened"}, exitDone},
+
+		{"impact of staged policies", []string{"impact", "-f", staged, "--staged"}, exitDiffers},
+		{"impact of no staged policy", []string{"impact", "-f", denied, "--staged"}, exitDone},
+		{"impact of staged policies and a change", []string{"impact", "-f", staged, "--staged", "--with", policy}, exitFailed},
+		{"stage a policy", []string{"stage", "-f", policy}, exitDone},
+		{"stage what is staged", []string{"stage", "-f", staged}, exitFailed},
+		{"stage no policy", []string{"stage", "-f", good}, exitFailed},
+		{"stage a torn file", []string{"stage", "-f", broken}, exitFailed},
+		{"stage nothing", []string{"stage"}, exitFailed},
+		{"promote what is staged", []string{"promote", "-f", staged}, exitDone},
+		{"promote what is not staged", []string{"promote", "-f", denied}, exitFailed},
+		{"discard a copy", []string{"discard", "-f", staged}, exitDone},
+		{"discard nothing", []string{"discard", "-f", denied}, exitFailed},
 
 		{"lint without a finding that counts", []string{"lint", "-f", denied, "--fail-on", "never"}, exitDone},
 		{"lint with a finding", []string{"lint", "-f", good}, exitDiffers},

@@ -39,6 +39,7 @@ same with the tags and rules of Tungsten Fabric, and with CNFs. It only changes 
 	addGroup(root, "Serve clusters:", runsUntilInterrupted(newGateway()))
 	addGroup(root, "Ask what policies mean:", newProbe(), newConnections(), newExplain(), newImpact(), newSuggest(), newTranslate(), newTest())
 	addGroup(root, "Check manifests, databases and logs:", newLint(), newAudit(), newVerify(), runsUntilInterrupted(newObserve()))
+	addGroup(root, "Stage policies:", newStage(), newPromote(), newDiscard())
 	addGroup(root, "Try it:", runsUntilInterrupted(newDemo()), runsUntilInterrupted(newDeviceSim()),
 		runsUntilInterrupted(newTungstenSim()))
 	root.AddCommand(newVersion())

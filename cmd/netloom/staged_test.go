@@ -134,3 +134,51 @@ func TestUnknownEnforcementIsAnError(t *testing.T) {
 	require.Equal(t, 2, got.code)
 	require.Contains(t, got.out, "there is no policy bd of this kind that it can replace")
 }
+
+// TestStagePromoteDiscard stages edits of policies and promotes them: what comes back is what was edited.
+func TestStagePromoteDiscard(t *testing.T) {
+	const edit = `apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata:
+  annotations:
+    team: a
+  name: db
+  namespace: shop
+spec:
+  podSelector: {}
+---
+apiVersion: policy.networking.k8s.io/v1alpha1
+kind: AdminNetworkPolicy
+metadata:
+  name: lockdown
+spec:
+  priority: 1
+`
+	dir := t.TempDir()
+	path := func(name, text string) string {
+		write(t, dir, name, text)
+		return dir + "/" + name
+	}
+	edited := path("edit.yaml", strings.Replace(edit, "  namespace: shop\n",
+		"  namespace: shop\n  uid: x\n  resourceVersion: \"7\"\n  generation: 2\n  creationTimestamp: 2026-01-01T00:00:00Z\n", 1)+"status: {}\n")
+	staged := netloom(t, "stage", "-f", edited, "--suffix", "-new")
+	require.Zero(t, staged.code, staged.errout)
+	require.Contains(t, staged.out, "    netloom.io/enforcement: staged\n    netloom.io/stages: db\n    team: a\n  name: db-new\n  namespace: shop\n")
+	copies := path("staged.yaml", staged.out)
+	promoted := netloom(t, "promote", "-f", copies)
+	require.Zero(t, promoted.code, promoted.errout)
+	require.Equal(t, edit, promoted.out)
+	discarded := netloom(t, "discard", "-f", copies)
+	require.Equal(t, "apiVersion: networking.k8s.io/v1\nkind: NetworkPolicy\nmetadata:\n  name: db-new\n  namespace: shop\n---\n"+
+		"apiVersion: policy.networking.k8s.io/v1alpha1\nkind: AdminNetworkPolicy\nmetadata:\n  name: lockdown-new\n", discarded.out)
+
+	again := netloom(t, "promote", "-f", copies, "-f", path("other.yaml", strings.Replace(staged.out, "name: db-new", "name: db-other", 1)))
+	require.Equal(t, 1, again.code)
+	require.Contains(t, again.errout, "NetworkPolicy/shop/db-new: NetworkPolicy/shop/db-other stands for NetworkPolicy/shop/db, too")
+	inPlace := path("in-place.yaml", "kind: NetworkPolicy\nmetadata: {name: db, namespace: shop, annotations: {netloom.io/enforcement: staged}}\n")
+	require.Equal(t, "kind: NetworkPolicy\nmetadata:\n  name: db\n  namespace: shop\n", netloom(t, "promote", "-f", inPlace).out)
+	require.Equal(t, 1, netloom(t, "discard", "-f", inPlace).code, "it would delete the policy itself")
+	baseline := netloom(t, "stage", "-f", path("banp.yaml", "kind: BaselineAdminNetworkPolicy\nmetadata: {name: default}\n"))
+	require.Equal(t, 1, baseline.code)
+	require.Contains(t, baseline.errout, "there can be no second one")
+}

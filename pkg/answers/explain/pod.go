@@ -29,9 +29,9 @@ type Pod struct {
 	// Note is why policies do not see it, or that its policies are not known; then it has no sides.
 	Note string `json:"note,omitempty"`
 	// PeerIn are the rules of the own cluster that match a pod of another cluster as a peer.
-	PeerIn   []world.Rule     `json:"peerIn,omitempty"`
-	Ingress  *Side            `json:"ingress,omitempty"`
-	Egress   *Side            `json:"egress,omitempty"`
+	PeerIn  []world.Rule `json:"peerIn,omitempty"`
+	Ingress *Side        `json:"ingress,omitempty"`
+	Egress  *Side        `json:"egress,omitempty"`
 	// Staged are the staged policies that select it: they decide nothing.
 	Staged   []string         `json:"staged,omitempty"`
 	Problems []object.Problem `json:"problems,omitempty"`
