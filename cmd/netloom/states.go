@@ -44,7 +44,7 @@ func (f *statesFlag) promoted(cmd *cobra.Command) (before, after world.State, er
 	if before.WouldBe == nil {
 		return before, before, f.manifests.known(cmd, &before)
 	}
-	return before, *before.WouldBe, f.manifests.known(cmd, &before)
+	return before, before.WouldBe(), f.manifests.known(cmd, &before)
 }
 
 // load reads both states.

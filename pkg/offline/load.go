@@ -85,11 +85,11 @@ func (m *manifests) state(opts Manifests, others ...*member) world.State {
 	if slices.ContainsFunc(states, func(s world.State) bool { return s.WouldBe != nil }) {
 		for i := range states {
 			if states[i].WouldBe != nil {
-				states[i] = *states[i].WouldBe
+				states[i] = states[i].WouldBe()
 			}
 		}
 		would := joined(states)
-		own.WouldBe = &would
+		own.WouldBe = func() world.State { return would }
 	}
 	return own
 }
@@ -126,7 +126,7 @@ func (m *member) translate(members []*member) world.State {
 		promoted[ref] = o
 	}
 	would := m.meant(members, promoted)
-	state.WouldBe = &would
+	state.WouldBe = func() world.State { return would }
 	return state
 }
 

@@ -35,10 +35,10 @@ type State struct {
 	Firewalls bool
 	// Networks are those that network plugins separate, as far as they are part of the snapshot; nil if they are not evaluated.
 	Networks *Networks
-	// Staged are the policies that are staged, sorted by name. WouldBe is the state if they were in force, without states of its own; nil if
-	// there are none.
+	// Staged are the policies that are staged, sorted by name. WouldBe makes the state if they were in force, without one of its own; it is nil
+	// if there are none.
 	Staged  []Staged
-	WouldBe *State
+	WouldBe func() State
 	Reading *Reading // what the objects were read from; nil if they come from a running daemon
 	// Unread is why the pods of a cluster in Others are not known; "" if they are.
 	Unread string

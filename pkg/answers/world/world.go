@@ -77,7 +77,7 @@ func index(state State) *World {
 		if w.State.WouldBe == nil {
 			return nil
 		}
-		return New(*w.State.WouldBe)
+		return New(w.State.WouldBe())
 	})
 	return w
 }

@@ -11,10 +11,14 @@ import (
 	"github.com/netloom/netloom/pkg/answers/world"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
+	"github.com/netloom/netloom/pkg/serve/web/draft"
+	"github.com/netloom/netloom/translator"
 )
 
 // newest keeps the results for the newest state that was requested.
 type newest struct {
+	translation translator.Options // how states are made
+
 	mu sync.Mutex
 	of *board
 }
@@ -27,7 +31,8 @@ func (n *newest) board(s State) *board {
 		return n.of
 	}
 	b := &board{state: s}
-	b.inventory = sync.OnceValue(func() *world.World { return world.New(s.State) })
+	b.promotion = sync.OnceValue(func() world.Promotion { return world.Promote(slices.Values(slices.Concat(s.world(), s.policies()))) })
+	b.inventory = sync.OnceValue(func() *world.World { return world.New(b.withStaged(n.translation)) })
 	b.ground = sync.OnceValue(func() *ground { return newGround(s.State) })
 	b.policyList = sync.OnceValue(b.listPolicies)
 	b.pods = sync.OnceValue(b.listPods)
@@ -43,6 +48,7 @@ func (n *newest) board(s State) *board {
 // board is what responses are made from: a state and the results for it, each computed on first use.
 type board struct {
 	state      State
+	promotion  func() world.Promotion // of the staged policies
 	inventory  func() *world.World
 	ground     func() *ground
 	policyList func() []PolicyLine
@@ -53,6 +59,24 @@ type board struct {
 	namespaceSet func() map[string]bool                     // with a pod; see spaceOf
 	reports      memory                                     // what connections are allowed, by filter
 	maps         memory
+}
+
+// withStaged is the state with its staged policies, and what they would mean.
+func (b *board) withStaged(opts translator.Options) world.State {
+	out, promotion := b.state.State, b.promotion()
+	if len(promotion.Staged) == 0 {
+		return out
+	}
+	out.Staged = promotion.Staged
+	of := b.state.State
+	out.WouldBe = func() world.State {
+		would, err := draft.Make(of, b.state.world(), draft.Edit{Put: promotion.Put, Removed: promotion.Removed}, opts)
+		if err != nil {
+			return of // every object of a state can be translated, since it was
+		}
+		return would
+	}
+	return out
 }
 
 // listPods lists the pods of all clusters.

@@ -36,6 +36,7 @@ const maxBusy = 2
 // New makes the handler.
 func New(opts Options) *Handler {
 	h := &Handler{opts: opts, mux: http.NewServeMux(), bodies: httpbody.New(httpbody.Options{Builds: maxBusy})}
+	h.newest.translation = opts.Translation
 	for path, asset := range loadAssets() {
 		h.mux.Handle(path, asset)
 	}

@@ -32,12 +32,15 @@ type PolicyLine struct {
 	Pods       int      `json:"pods"`                 // that it selects
 	Rules      int      `json:"rules"`
 	Problems   int      `json:"problems,omitempty"`
+	// Staged means that it neither denies nor allows anything: it has no directions and rules.
+	Staged bool `json:"staged,omitempty"`
 }
 
 // PolicyPage is the details of a policy, as far as they do not depend on targets.
 type PolicyPage struct {
 	Revision intent.Revision  `json:"revision"`
-	Object   string           `json:"object"` // such as NetworkPolicy/shop/db
+	Object   string           `json:"object"`           // such as NetworkPolicy/shop/db
+	Staged   string           `json:"staged,omitempty"` // that it is staged, and what it is to replace; "" if it is enforced
 	Intents  []PolicyIntent   `json:"intents"`
 	Sets     []Set            `json:"sets"`               // those in the intents, by ID
 	Findings []string         `json:"findings,omitempty"` // rules without effect, and contradictions to other policies
@@ -131,6 +134,11 @@ func (b *board) listPolicies() []PolicyLine {
 		l.Pods = max(l.Pods, s.Set(p.Subject).Len())
 		l.Rules += rulesOf(p)
 	}
+	for _, staged := range b.promotion().Staged {
+		if l := lines[staged.Policy]; l != nil {
+			l.Staged = true
+		}
+	}
 	for _, p := range b.state.Problems {
 		if l := lines[p.Ref]; l != nil {
 			l.Problems++
@@ -195,6 +203,9 @@ func (h *Handler) policy(r *http.Request, b *board) (any, error) {
 	}
 	if !slices.ContainsFunc(b.policyList(), func(l PolicyLine) bool { return l.ref() == ref }) {
 		return nil, fmt.Errorf("%s: %w", page.Object, name.ErrNotFound)
+	}
+	if staged, ok := b.inventory().State.StagedAs(ref); ok {
+		page.Staged = staged.Text()
 	}
 	page.Findings = explain.Findings(b.inventory(), ref)
 	used := map[string]intent.SetID{}

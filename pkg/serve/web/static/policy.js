@@ -23,7 +23,7 @@ export function policies(root, _, parameters) {
       const [{ policies: list, morePolicies }, overview] = await Promise.all([get('policies', { q }), get('overview')]);
       replace(out,
         table('Policies', ['Policy', 'Tier', 'Directions', 'Pods', 'Rules', 'Problems'], list.map((p) => [
-          h('a', { href: page(p) }, (p.kind ?? p.namespace) + '/' + p.name), tier(p) || 'NetworkPolicy', (p.directions ?? []).join(', ') || '–', String(p.pods), String(p.rules),
+          h('a', { href: page(p) }, (p.kind ?? p.namespace) + '/' + p.name), tier(p) || 'NetworkPolicy', p.staged ? 'staged' : (p.directions ?? []).join(', ') || '–', String(p.pods), String(p.rules),
           p.problems ? h('strong', { class: 'denied' }, String(p.problems)) : 'none'])),
         !list.length && h('p', {}, 'No policy has this name.'),
         morePolicies > 0 && h('p', { class: 'note' }, `and ${morePolicies} more: search by name`),
@@ -76,6 +76,7 @@ function said(p) {
   const titles = Object.fromEntries(p.sets.map((s) => [s.id, s]));
   const called = (id) => titles[id] ? `${titles[id].title} (${size(titles[id])})` : id;
   return [
+    p.staged ? h('p', {}, p.staged) : '',
     h('h2', {}, 'Problems'), problems(p.problems),
     p.findings?.length > 0 && [h('h2', {}, 'Rules without effect, and contradictions'), h('ul', {}, p.findings.map((f) => h('li', {}, f)))],
     h('h2', {}, 'Rules'),
