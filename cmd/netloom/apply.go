@@ -3,13 +3,14 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/backends/builtin"
+	"github.com/netloom/netloom/pkg/daemon"
 	"github.com/netloom/netloom/pkg/inputs/retention"
-	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/offline"
 	"github.com/netloom/netloom/pkg/pipeline"
@@ -66,7 +67,7 @@ func apply(
 		return err
 	}
 	log := quietLog(cmd, cfg)
-	want, problems, err := readOnce(cmd, cfg, manifests, optionsOf(cfg), log)
+	read, err := readOnce(cmd, cfg, manifests, optionsOf(cfg), log)
 	if err != nil {
 		return err
 	}
@@ -75,10 +76,10 @@ func apply(
 	var applied offline.Applied
 	if dryRun {
 		done := progress(cmd, "planning")
-		applied.Planned, err = offline.DryRun(cmd.Context(), settings, want)
+		applied.Planned, err = offline.DryRun(cmd.Context(), settings, read.Snapshot)
 		done()
 	} else {
-		applied, err = applyOnce(cmd, cfg, settings, want, problems, digest)
+		applied, err = applyOnce(cmd, cfg, settings, &read, digest)
 	}
 	if applied.Plan != nil {
 		err = errors.Join(err, printPlan(cmd, applied.Plan, output.form))
@@ -89,8 +90,8 @@ func apply(
 		return err
 	case applied.Kept.Digest != "":
 		return keptError(cmd, applied.Kept)
-	case len(problems) > 0:
-		return doubtOf(problems)
+	case len(read.Problems) > 0:
+		return doubtOf(read.Problems)
 	case unprotected != nil:
 		return unprotected
 	case dryRun && !applied.Plan.Empty():
@@ -112,15 +113,19 @@ func checkApply(cfg *configuration, manifests *manifestsFlag) error {
 
 // applyOnce applies what the settings, the digest and the problems of the source allow.
 func applyOnce(
-	cmd *cobra.Command, cfg *configuration, settings builtin.Settings, want *intent.Snapshot, problems []object.Problem, digest string,
+	cmd *cobra.Command, cfg *configuration, settings builtin.Settings, read *daemon.Read, digest string,
 ) (offline.Applied, error) {
 	if cfg.Force {
 		settings.MaxDeleteFraction = 1
 	}
 	guard := optionsOf(cfg).Reconcile
-	guard.Unreadable = func() bool { return pipeline.Unreadable(problems) }
+	guard.Unreadable = func() bool { return pipeline.Unreadable(read.Problems) }
+	guard.Known = func(ref object.Ref) bool { // besides those in the snapshot, which lose nothing
+		_, staged := slices.BinarySearchFunc(read.Staged, ref, object.Ref.Compare)
+		return staged
+	}
 	defer progress(cmd, "writing")()
-	return offline.Apply(cmd.Context(), settings, want, guard, offline.Approval{All: cfg.Force, Digest: digest})
+	return offline.Apply(cmd.Context(), settings, read.Snapshot, guard, offline.Approval{All: cfg.Force, Digest: digest})
 }
 
 // keptError lists what was left in the target, and how to remove it.

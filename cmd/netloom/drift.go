@@ -56,11 +56,11 @@ func drift(
 	log := quietLog(cmd, cfg)
 	opts := optionsOf(cfg)
 	opts.Target.Log = log
-	want, problems, err := readOnce(cmd, cfg, manifests, opts, log)
+	read, err := readOnce(cmd, cfg, manifests, opts, log)
 	if err != nil {
 		return err
 	}
-	applied, err := applyOnce(cmd, cfg, opts.Target, want, problems, digest)
+	applied, err := applyOnce(cmd, cfg, opts.Target, &read, digest)
 	if applied.Plan != nil {
 		err = errors.Join(err, printPlan(cmd, applied.Plan, form))
 	}
@@ -68,5 +68,5 @@ func drift(
 	if err == nil && applied.Kept.Digest != "" {
 		return keptError(cmd, applied.Kept)
 	}
-	return worst(err, doubtOf(problems), unprotected)
+	return worst(err, doubtOf(read.Problems), unprotected)
 }

@@ -108,53 +108,53 @@ func makePlan(cmd *cobra.Command, cfg *configuration, states *statesFlag) (*plan
 	log := quietLog(cmd, cfg)
 	opts := optionsOf(cfg)
 	opts.Target.Log = log
-	want, problems, err := readOnce(cmd, cfg, states.manifests, opts, log)
+	read, err := readOnce(cmd, cfg, states.manifests, opts, log)
 	if err != nil {
 		return nil, err
 	}
 	defer progress(cmd, "planning")()
-	planned, err := offline.DryRun(cmd.Context(), opts.Target, want)
+	planned, err := offline.DryRun(cmd.Context(), opts.Target, read.Snapshot)
 	if err != nil {
 		return nil, err
 	}
-	c, err := costIn(cfg, want)
-	return &planReport{Plan: planned.Plan, Cost: c, Coverage: planned.Coverage, doubt: doubtOf(problems)}, err
+	c, err := costIn(cfg, read.Snapshot)
+	return &planReport{Plan: planned.Plan, Cost: c, Coverage: planned.Coverage, doubt: doubtOf(read.Problems)}, err
 }
 
 // readOnce reads and translates what the flags or the settings select, and prints its problems.
 func readOnce(
 	cmd *cobra.Command, cfg *configuration, manifests *manifestsFlag, opts daemon.Options, log logrus.FieldLogger,
-) (*intent.Snapshot, []object.Problem, error) {
+) (daemon.Read, error) {
 	defer progress(cmd, "reading")()
 	switch {
 	case manifests.fromFiles():
 		files, err := manifests.source(cmd)
 		if err != nil {
-			return nil, nil, err
+			return daemon.Read{}, err
 		}
 		files.MaxFile = cfg.MaxManifestSize
-		read, err := offline.Source(files, opts.Read)
+		source, err := offline.Source(files, opts.Read)
 		if err == nil {
-			err = manifests.declared(cmd, read)
+			err = manifests.declared(cmd, source)
 		}
 		if err != nil {
-			return nil, nil, err
+			return daemon.Read{}, err
 		}
-		opts.Source = read
+		opts.Source = source
 	case cfg.UpstreamCluster != "":
 		disconnect, err := connectUpstream(cmd.Context(), cfg, &opts, log)
 		if err != nil {
-			return nil, nil, err
+			return daemon.Read{}, err
 		}
 		defer disconnect()
 	case opts.Manifests == "" && opts.Kubeconfig == "":
 		opts.Kubeconfig = defaultKubeconfig()
 	}
-	want, problems, err := daemon.ReadOnce(cmd.Context(), opts, log)
-	for _, p := range problems {
+	read, err := daemon.ReadOnce(cmd.Context(), opts, log)
+	for _, p := range read.Problems {
 		cmd.PrintErrln("problem:", p)
 	}
-	return want, problems, err
+	return read, err
 }
 
 // checkTarget returns an error if the settings for a database are incomplete.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -181,4 +182,29 @@ spec:
 	baseline := netloom(t, "stage", "-f", path("banp.yaml", "kind: BaselineAdminNetworkPolicy\nmetadata: {name: default}\n"))
 	require.Equal(t, 1, baseline.code)
 	require.Contains(t, baseline.errout, "there can be no second one")
+}
+
+// TestApplyTakesStagingForAnEdit moves policies from enforced to staged between two runs of apply: their rows go, and need no approval.
+func TestApplyTakesStagingForAnEdit(t *testing.T) {
+	server := database(t)
+	const policies = `
+apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata: {namespace: shop, name: %s%s}
+spec: {podSelector: {matchLabels: {app: none}}}
+`
+	dir := t.TempDir()
+	put := func(annotation string) {
+		for _, name := range []string{"a", "b", "c", "d"} {
+			write(t, dir, name+".yaml", fmt.Sprintf(policies, name, annotation))
+		}
+	}
+	put("")
+	first := netloom(t, "apply", "-f", dir, "--ovn-nb", server.Addr())
+	require.Zero(t, first.code, first.errout)
+	put(", annotations: {netloom.io/enforcement: staged}")
+	second := netloom(t, "apply", "-f", dir, "--ovn-nb", server.Addr())
+	require.Zero(t, second.code, second.errout)
+	require.NotContains(t, second.errout, "kept:")
+	require.Zero(t, netloom(t, "plan", "-f", dir, "--ovn-nb", server.Addr()).code, "nothing is left to write")
 }

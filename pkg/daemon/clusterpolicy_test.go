@@ -107,8 +107,8 @@ func TestReadingOnceWithoutADefinition(t *testing.T) {
 		})
 	}
 	opts := daemon.Options{Source: kube.New(shop(), kube.Options{ClusterPolicies: api}, testLog(t))}
-	want, problems, err := daemon.ReadOnce(t.Context(), opts, testLog(t))
+	read, err := daemon.ReadOnce(t.Context(), opts, testLog(t))
 	require.NoError(t, err)
-	require.Empty(t, problems)
-	require.True(t, want.Tiered(), "the kind that exists is read")
+	require.Empty(t, read.Problems)
+	require.True(t, read.Snapshot.Tiered(), "the kind that exists is read")
 }

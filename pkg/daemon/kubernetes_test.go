@@ -61,9 +61,10 @@ func TestManifestsOfAClusterReadAsTheCluster(t *testing.T) {
 	require.Len(t, state.Objects.Policies, 1)
 
 	opts.Source = kube.New(client, kube.Options{}, testLog(t))
-	want, problems, err := daemon.ReadOnce(t.Context(), opts, testLog(t))
+	read, err := daemon.ReadOnce(t.Context(), opts, testLog(t))
 	require.NoError(t, err)
-	require.Empty(t, problems)
+	require.Empty(t, read.Problems)
+	want := read.Snapshot
 	for p := range want.Policies() {
 		require.Equal(t, p, state.Snapshot.Policy(p.ID))
 	}

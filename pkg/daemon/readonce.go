@@ -20,13 +20,20 @@ import (
 // syncWait is how long a command waits until a cluster has been listed.
 const syncWait = 30 * time.Second
 
-// ReadOnce translates what the source of opts has now, and returns its problems.
-func ReadOnce(ctx context.Context, opts Options, log logrus.FieldLogger) (*intent.Snapshot, []object.Problem, error) {
+// Read is what a source had at one moment.
+type Read struct {
+	Snapshot *intent.Snapshot
+	Problems []object.Problem
+	Staged   []object.Ref // policies that are staged, sorted; they are not in the snapshot
+}
+
+// ReadOnce translates what the source of opts has now.
+func ReadOnce(ctx context.Context, opts Options, log logrus.FieldLogger) (Read, error) {
 	p, err := translateOnce(ctx, opts, log)
 	if err != nil {
-		return nil, nil, err
+		return Read{}, err
 	}
-	return p.Latest(), p.Problems(), nil
+	return Read{Snapshot: p.Latest(), Problems: p.Problems(), Staged: p.Translator().Staged()}, nil
 }
 
 // ManifestsOnce lists what the source of opts has now: see Pipeline.WriteManifests.

@@ -269,7 +269,7 @@ var rooms = []room{
 		"backends", "backends/builtin", "pkg/apis/...", "pkg/intent", "pkg/answers/...", "pkg/inputs/manifest/...", "pkg/object", "pkg/ovsdb", "pkg/ovsdb/nbtrace", "pkg/pipeline",
 		"pkg/reconcile", "pkg/inputs/retention", "pkg/inputs/source", "pkg/inputs/kube", "pkg/feedback/sdwan/status", "translator", "translator/field", "k8s.io/api/...",
 		"k8s.io/apimachinery/...",
-		"k8s.io/client-go/...", logrus,
+		"k8s.io/client-go/...", yaml, logrus,
 	}},
 	{dir: "pkg/version"},
 	{dir: "pkg/gateway/dispatch", pure: true, may: []string{"pkg/apis/proxy/v1alpha1"}},
