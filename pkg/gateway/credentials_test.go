@@ -63,7 +63,7 @@ func (r *rig) ready(name string) bool {
 func (r *rig) readyz() string {
 	r.gateway.Source(func() registry.State { return registry.State{Synced: true} })
 	w := httptest.NewRecorder()
-	r.gateway.Health().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/readyz", http.NoBody))
+	r.gateway.Health().ServeHTTP(w, httptest.NewRequestWithContext(r.t.Context(), http.MethodGet, "/readyz", http.NoBody))
 	return w.Body.String()
 }
 
@@ -185,9 +185,9 @@ func plugin(t *testing.T) (dir, users string) {
 echo "$KUBERNETES_EXEC_INFO" > ` + dir + `/info
 printf '{"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential", "status": {"token": "%s"}}' "$(cat ` + dir + `/token)"
 `
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "plugin"), []byte(program), 0o700)) //nolint:gosec // it is a program
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "plugin"), []byte(program), 0o700))
 	hangs := "#!/bin/sh\necho $$ > " + dir + "/pid\nsleep 1000 &\nwait\n"
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "hangs"), []byte(hangs), 0o700)) //nolint:gosec // it is a program
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "hangs"), []byte(hangs), 0o700))
 	replace(t, users, fmt.Sprintf(`{"apiVersion": "v1", "kind": "Config", "users": [
 		{"name": "east", "user": {"exec": {"apiVersion": "client.authentication.k8s.io/v1", "command": %q, "interactiveMode": "Never", "provideClusterInfo": true}}},
 		{"name": "hangs", "user": {"exec": {"apiVersion": "client.authentication.k8s.io/v1", "command": %q, "interactiveMode": "Never"}}}]}`,

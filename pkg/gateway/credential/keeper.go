@@ -10,7 +10,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 	"k8s.io/apimachinery/pkg/api/equality"
-	"k8s.io/client-go/kubernetes/typed/core/v1"
+	corev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 
 	"github.com/netloom/netloom/pkg/apis/proxy/v1alpha1"
 )
@@ -25,8 +25,8 @@ const (
 // Options configure a Keeper. Log is required.
 type Options struct {
 	Log     logrus.FieldLogger
-	Users   *Users             // nil if there are none
-	Secrets v1.SecretInterface // of one namespace; nil if there are none
+	Users   *Users                 // nil if there are none
+	Secrets corev1.SecretInterface // of one namespace; nil if there are none
 	// Every is how often files are looked at again, Secrets a third as often; 0 is 10 seconds.
 	Every time.Duration
 	// Changed is called when Resolve would return another version of the object of a cluster.
@@ -35,7 +35,7 @@ type Options struct {
 
 // Keeper keeps the credentials of clusters current. Make it with New. It is safe for concurrent use.
 type Keeper struct {
-	ctx     context.Context
+	ctx     context.Context //nolint:containedctx // what is kept ends with the keeper
 	opts    Options
 	running sync.WaitGroup
 
@@ -154,7 +154,7 @@ func (k *Keeper) Refused(name string) {
 }
 
 // Fault returns why the credentials of a cluster cannot be obtained at present, nil if they can; kept is false if it does not refer to any.
-func (k *Keeper) Fault(name string) (fault error, kept bool) { //nolint:revive,staticcheck // it is what is asked for, and no failure
+func (k *Keeper) Fault(name string) (fault error, kept bool) { //nolint:staticcheck // it is what is asked for, and no failure
 	k.mu.Lock()
 	one := k.kept[name]
 	k.mu.Unlock()

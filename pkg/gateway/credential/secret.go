@@ -7,7 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes/typed/core/v1"
+	clientv1 "k8s.io/client-go/kubernetes/typed/core/v1"
 )
 
 // Annotation of a Secret names the UpstreamCluster that may use it. Without it, whoever may write UpstreamClusters could have the content
@@ -16,7 +16,7 @@ const Annotation = "proxy.kubegateway.io/upstream-cluster"
 
 // The keys of a Secret: those of the types kubernetes.io/service-account-token and kubernetes.io/tls.
 const (
-	keyToken = "token" //nolint:gosec // a name
+	keyToken = "token"
 	keyCert  = corev1.TLSCertKey
 	keyKey   = corev1.TLSPrivateKeyKey
 	keyCA    = corev1.ServiceAccountRootCAKey
@@ -24,7 +24,7 @@ const (
 
 // secretSource obtains the content of one Secret.
 type secretSource struct {
-	secrets v1.SecretInterface
+	secrets clientv1.SecretInterface
 	name    string
 	cluster string
 	last    *corev1.Secret
@@ -36,16 +36,16 @@ func (s *secretSource) obtain(ctx context.Context, _ bool) (*credential, error) 
 	}
 	secret, err := s.secrets.Get(ctx, s.name, metav1.GetOptions{})
 	if err != nil {
-		return nil, fmt.Errorf("Secret %s: %w", s.name, err)
+		return nil, fmt.Errorf("secret %s: %w", s.name, err)
 	}
 	if got := secret.Annotations[Annotation]; got != s.cluster {
-		return nil, fmt.Errorf("Secret %s: its annotation %s is %q: expected %q, the cluster that may use it", s.name, Annotation, got, s.cluster)
+		return nil, fmt.Errorf("secret %s: its annotation %s is %q: expected %q, the cluster that may use it", s.name, Annotation, got, s.cluster)
 	}
 	s.last = secret
 	out := &credential{token: secret.Data[keyToken], cert: secret.Data[keyCert], key: secret.Data[keyKey], ca: secret.Data[keyCA]}
 	_, out.expires = lifetime(out.token)
 	if err := out.check(); err != nil {
-		return nil, fmt.Errorf("Secret %s: %w", s.name, err)
+		return nil, fmt.Errorf("secret %s: %w", s.name, err)
 	}
 	return out, nil
 }

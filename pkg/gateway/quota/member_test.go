@@ -23,7 +23,7 @@ import (
 
 // world is the API with the Leases, and the instances of a gateway.
 type world struct {
-	ctx    context.Context // ends with the test
+	ctx    context.Context //nolint:containedctx // ends with the test
 	api    *fake.Clientset
 	away   atomic.Bool // the API
 	writes atomic.Int64
