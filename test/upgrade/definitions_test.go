@@ -25,7 +25,7 @@ func TestDefinitionsFitEarlierAndLaterPrograms(t *testing.T) {
 	compared := 0
 	for _, v := range upgrade.Versions() {
 		for name, old := range definitionsOf(t, v) {
-			text, err := os.ReadFile(filepath.Join("..", "..", name)) //nolint:gosec // a file of the repository
+			text, err := os.ReadFile(filepath.Join("..", "..", name))
 			require.NoError(t, err, "%s was removed", name)
 			current := definition(t, text)
 			for _, of := range old.Spec.Versions {
@@ -43,7 +43,7 @@ func TestDefinitionsFitEarlierAndLaterPrograms(t *testing.T) {
 func definitionsOf(t *testing.T, v upgrade.Version) map[string]*apiextensionsv1.CustomResourceDefinition {
 	t.Helper()
 	git := func(args ...string) string {
-		out, err := exec.CommandContext(t.Context(), "git", append([]string{"-C", filepath.Join("..", "..")}, args...)...).Output() //nolint:gosec // a commit of versions.txt
+		out, err := exec.CommandContext(t.Context(), "git", append([]string{"-C", filepath.Join("..", "..")}, args...)...).Output()
 		require.NoError(t, err, "%v: make upgrade needs the history", args)
 		return string(out)
 	}

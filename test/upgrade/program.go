@@ -130,10 +130,3 @@ func (d *Daemon) Stop(t testing.TB) {
 	<-d.done
 	require.Zero(t, d.cmd.ProcessState.ExitCode(), "%s", &d.log)
 }
-
-// Kill ends the program at once, as a node that fails does.
-func (d *Daemon) Kill(t testing.TB) {
-	t.Helper()
-	require.NoError(t, d.cmd.Process.Kill())
-	<-d.done
-}

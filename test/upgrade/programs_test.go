@@ -40,7 +40,7 @@ func TestRecordsAreWhatTheVersionsWrite(t *testing.T) {
 				if *record {
 					writeFile(t, text, "rows", v.Name(), name)
 				}
-				want, err := os.ReadFile(filepath.Join("testdata", "rows", v.Name(), name)) //nolint:gosec // files of the test
+				want, err := os.ReadFile(filepath.Join("testdata", "rows", v.Name(), name))
 				require.NoError(t, err)
 				require.Equal(t, string(want), string(text), "seed %d: run make upgrade-record", seed)
 			}

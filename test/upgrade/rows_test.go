@@ -37,7 +37,7 @@ func recorded(t testing.TB, seed uint64) [2][]byte {
 	var out [2][]byte
 	for i, when := range []string{"recorded", "later"} {
 		var err error
-		out[i], err = os.ReadFile(filepath.Join("testdata", "worlds", fmt.Sprintf("%d-%s.yaml", seed, when))) //nolint:gosec // files of the test
+		out[i], err = os.ReadFile(filepath.Join("testdata", "worlds", fmt.Sprintf("%d-%s.yaml", seed, when)))
 		require.NoError(t, err)
 	}
 	return out

@@ -158,7 +158,7 @@ func (w *World) Flows(seed uint64, n int) []intent.Flow {
 
 // intentFlow is f in the words of intents.
 func intentFlow(f oracle.Flow) intent.Flow {
-	to := intent.Flow{Src: party(f.Src), Dst: party(f.Dst), Port: uint16(f.Port), Node: f.Node}
+	to := intent.Flow{Src: party(f.Src), Dst: party(f.Dst), Port: uint16(f.Port), Node: f.Node} //nolint:gosec // G115: ports of a NetworkPolicy
 	switch f.Protocol {
 	case corev1.ProtocolTCP:
 		to.Protocol = intent.TCP

@@ -16,8 +16,8 @@ import (
 // endpoint, unix:PATH. It may be called once.
 func (g *Target) Listen(t testing.TB) string {
 	t.Helper()
-	if real, ok := g.server.(*realServer); ok {
-		return real.Addr()
+	if process, ok := g.server.(*realServer); ok {
+		return process.Addr()
 	}
 	server, ok := g.server.(*simulator.Server)
 	require.True(t, ok)
