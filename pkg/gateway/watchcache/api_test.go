@@ -309,6 +309,7 @@ func (a *api) lose(f func()) {
 	}
 	listen(true)
 	f()
+	time.Sleep(time.Millisecond)
 	synctest.Wait() // every watch has passed it
 	listen(false)
 }
