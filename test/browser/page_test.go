@@ -35,7 +35,7 @@ func TestADeniedCellLeadsToThePolicy(t *testing.T) {
 
 	p.click(`#answer a[href="#/policy/shop/db"]`)
 	p.await(`document.querySelector('#title').textContent === 'NetworkPolicy shop/db' && document.body.textContent.includes('Port_Group')`)
-	for _, want := range []string{"pods app=db in namespace shop", "spec.ingress[0]", "tcp/5432", "in sync", "to-lport 1002 allow-related"} {
+	for _, want := range []string{"pods app=db in namespace shop", "spec.ingress[0]", "tcp/5432", "in sync", "to-lport 2002 allow-related"} {
 		p.awaitText("main", want)
 	}
 	p.shot("policy")
