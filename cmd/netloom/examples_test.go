@@ -106,6 +106,8 @@ func newShell(t *testing.T) *shell {
 		write(t, s.dir, name, string(text))
 	}
 	write(t, s.dir, "changed.yaml", denyDatabase)
+	write(t, s.dir, "new.yaml", denyDatabase)
+	write(t, s.dir, "staged.yaml", netloom(t, "stage", "-f", filepath.Join(s.dir, "new.yaml")).out)
 	require.NoError(t, os.Mkdir(filepath.Join(s.dir, "tests"), 0o700))
 	require.NoError(t, os.Mkdir(filepath.Join(s.dir, "clusters"), 0o700))
 	write(t, s.dir, "clusters/prod.yaml", upstreamCluster)
