@@ -18,7 +18,7 @@ func TestAnHourAtRest(t *testing.T) {
 	r, snap := newRig(t, target, "a"), s.Snapshot()
 	r.sync(t, s, snap)
 	writes := target.Server.Stats().Writes
-	luck := rand.New(rand.NewPCG(35, 1)) //nolint:gosec // reproducible
+	luck := rand.New(rand.NewPCG(35, 1))
 	kinds := []simulator.Fault{
 		simulator.Fail, simulator.Cut, simulator.Conflict, simulator.NotFound, simulator.Unavailable, simulator.ExpiredToken, simulator.Restart,
 	}

@@ -45,7 +45,7 @@ func twoClusters(t *testing.T) (path string, apis map[string]*kubeapi.Server) {
 	}
 	login := filepath.Join(t.TempDir(), "sso-login")
 	program := "#!/bin/sh\n" + `echo '{"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential", "status": {"token": "token-of-west"}}'` + "\n"
-	require.NoError(t, os.WriteFile(login, []byte(program), 0o700)) //nolint:gosec // it is a program
+	require.NoError(t, os.WriteFile(login, []byte(program), 0o700))
 	config.AuthInfos["sso"] = &clientcmdapi.AuthInfo{Exec: &clientcmdapi.ExecConfig{Command: login, APIVersion: "client.authentication.k8s.io/v1", InteractiveMode: clientcmdapi.NeverExecInteractiveMode}}
 	config.Contexts["eks"] = &clientcmdapi.Context{Cluster: "west", AuthInfo: "sso"}
 	config.CurrentContext = "west"

@@ -177,7 +177,7 @@ pod blue/a
 
 // TestSubnets has the Subnets and VPCs of kube-ovn as its controller renders them.
 func TestSubnets(t *testing.T) {
-	real := strings.NewReplacer("pod red/a", "pod red/a 10.17.0.2", "pod red/b", "pod red/b 10.17.0.3", "pod green/a", "pod green/a 10.18.0.2",
+	addressed := strings.NewReplacer("pod red/a", "pod red/a 10.17.0.2", "pod red/b", "pod red/b 10.17.0.3", "pod green/a", "pod green/a 10.18.0.2",
 		"pod blue/a", "pod blue/a 10.16.0.2").Replace(subnets)
 	private := map[string]string{
 		"red/a->red/b": "allow", "green/a->red/a": "allow", "blue/a->red/a": "deny", "red/a->blue/a": "allow", "blue/a->green/a": "allow",
@@ -191,7 +191,7 @@ func TestSubnets(t *testing.T) {
 		want            map[string]string
 	}{
 		{"pods by their namespaces", subnets, private},
-		{"pods by their addresses", real, private},
+		{"pods by their addresses", addressed, private},
 		{"a NetworkPolicy decides first", subnets + policy, map[string]string{
 			"blue/a->red/b": "allow", "203.0.113.7->red/b": "deny", "red/b->red/a": "allow", "blue/a->red/a": "deny",
 		}},
@@ -201,7 +201,7 @@ func TestSubnets(t *testing.T) {
 		{"a part of another Subnet", strings.Replace(subnets, "10.18.0.0/24]", "10.18.0.0/25]", 1), map[string]string{
 			"green/a->red/a": "cannot tell", "red/a->red/b": "allow",
 		}},
-		{"a part of another Subnet, with addresses", strings.Replace(real, "10.18.0.0/24]", "10.18.0.0/25]", 1), map[string]string{"green/a->red/a": "allow"}},
+		{"a part of another Subnet, with addresses", strings.Replace(addressed, "10.18.0.0/24]", "10.18.0.0/25]", 1), map[string]string{"green/a->red/a": "allow"}},
 		{"annotations of pods", strings.NewReplacer("pod green/a\n", annotated("green", "ovn.kubernetes.io/logical_switch: red"),
 			"pod blue/a\n", annotated("blue", "ovn.kubernetes.io/ip_pool: p")).Replace(subnets), map[string]string{
 			"green/a->red/a": "allow", "blue/a->red/a": "cannot tell",

@@ -154,7 +154,7 @@ func (k *Keeper) Refused(name string) {
 }
 
 // Fault returns why the credentials of a cluster cannot be obtained at present, nil if they can; kept is false if it does not refer to any.
-func (k *Keeper) Fault(name string) (fault error, kept bool) { //nolint:staticcheck // it is what is asked for, and no failure
+func (k *Keeper) Fault(name string) (fault error, kept bool) {
 	k.mu.Lock()
 	one := k.kept[name]
 	k.mu.Unlock()

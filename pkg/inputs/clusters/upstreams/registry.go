@@ -68,8 +68,10 @@ func FromAPI(host dynamic.Interface, own string, set *clusters.Set, log logrus.F
 }
 
 func newRegistry(place, own string, set *clusters.Set, log logrus.FieldLogger) *Registry {
-	return &Registry{place: place, own: own, set: set, log: log, most: maxClusters, clusters: map[string]*upstream.Cluster{},
-		objects: map[string]*v1alpha1.UpstreamCluster{}, faults: map[string]string{}}
+	return &Registry{
+		place: place, own: own, set: set, log: log, most: maxClusters, clusters: map[string]*upstream.Cluster{},
+		objects: map[string]*v1alpha1.UpstreamCluster{}, faults: map[string]string{},
+	}
 }
 
 // Synced reports whether the objects have been read that existed at the start.
