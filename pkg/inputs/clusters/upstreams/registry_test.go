@@ -218,7 +218,7 @@ func TestTheOldestClustersJoin(t *testing.T) {
 			var names []string
 			for _, p := range r.set.Problems() {
 				if name, _, full := strings.Cut(p.Error(), ": there are already 2 other clusters that are older, which is the limit"); full {
-					names = append(names, strings.TrimPrefix(name, "UpstreamCluster "))
+					names = append(names, name[strings.LastIndex(name, " ")+1:])
 				}
 			}
 			return strings.Join(names, " ") == want
