@@ -16,8 +16,8 @@ const pages = (dir) => readdirSync(join(docs, dir)).filter((f) => f.endsWith('.m
 
 const sidebar = [
   { text: 'Answers', items: [page('commands/README.md'), ...pages('commands'), page('ci.md'), page('ui.md')] },
-  { text: 'Run it', items: ['install.md', 'operations.md', 'enforced.md', 'config.md', 'clusters.md', 'scale.md'].map(page) },
-  { text: 'What it means', items: ['semantics.md', 'readiness.md', 'policystatus.md', 'admission.md', 'security.md', 'compatibility.md'].map(page) },
+  { text: 'Run it', items: ['install.md', 'upgrade.md', 'kube-ovn.md', 'operations.md', 'enforced.md', 'config.md', 'clusters.md', 'scale.md'].map(page) },
+  { text: 'What it means', items: ['semantics.md', 'staged.md', 'readiness.md', 'policystatus.md', 'admission.md', 'security.md', 'compatibility.md'].map(page) },
   { text: 'Targets and the gateway', items: ['backends.md', 'sdewan.md', 'tungsten.md', 'gateway.md'].map(page) },
   { text: 'How it is built', collapsed: true, items: [page('architecture.md'), ...pages('adr')] },
 ]
