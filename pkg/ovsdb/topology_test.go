@@ -88,8 +88,7 @@ func TestTopology(t *testing.T) {
 	transact(t, writer, ovsdb.Update("Logical_Switch", uuid("Logical_Switch", "a"), libovsdb.Row{
 		"other_config": ovsdb.Map(map[string]string{"subnet": "10.0.0.0/24"}),
 	}), ovsdb.Delete("Logical_Switch", uuid("Logical_Switch", "b")))
-	until(t, client, "the switch to go", grown)
-	require.Len(t, client.Switches(), 1)
+	until(t, client, "the switch to go", func() bool { return len(client.Switches()) == 1 }) // the rows of a transaction come one by one
 	version = client.TopologyVersion()
 	transact(t, writer, ovsdb.Update("Logical_Switch", uuid("Logical_Switch", "a"), libovsdb.Row{"ports": refs("Logical_Switch_Port")}))
 	until(t, client, "the port to the outside to go", grown)

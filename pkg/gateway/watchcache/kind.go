@@ -110,6 +110,9 @@ func (k *kind) step(ctx context.Context) error {
 	k.endWatch = end
 	k.mu.Unlock()
 	err := k.upstream.watch(watching, version, 5*time.Minute+rand.N(5*time.Minute), k.deliver(version)) //nolint:gosec // it spreads load
+	if cause := context.Cause(watching); errors.Is(cause, errExpired) {
+		err = cause // and not what the watch met with when it was ended
+	}
 	k.interrupt()
 	return err
 }
