@@ -194,7 +194,7 @@ $(KUBEAPI):
 e2e-kube: $(KUBEAPI) ## Run the manifests of deploy/ on a real API server and a real OVN, three tests at once: they mostly wait (root, OVN installed)
 	$(GO) vet -C test/e2ekube -tags e2e ./...
 	$(GO) test -C test/e2ekube -count=1 ./deployment ./nbwatch
-	$(GO) test -C test/e2ekube -tags e2e -count=1 -timeout 20m -parallel 3 . -kubeapi $(CURDIR)/$(KUBEAPI)
+	$(GO) test -C test/e2ekube -tags e2e -count=1 -timeout 35m -parallel 3 . -kubeapi $(CURDIR)/$(KUBEAPI)
 
 .PHONY: drills
 drills: $(KUBEAPI) ## Attack netloom on a real API server and a real database, and print a table of what happened (root, OVN installed)
