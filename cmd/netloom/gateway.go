@@ -147,7 +147,11 @@ func serveGateway(ctx context.Context, cfg *config.Config, log *logrus.Logger, o
 		if opts.Audit, err = audit.Open(settings.AuditLog, log); err != nil {
 			return fmt.Errorf("gateway-audit-log: %w", err)
 		}
-		defer opts.Audit.Close() //nolint:errcheck // what was written is there
+		defer func() {
+			if err := opts.Audit.Close(); err != nil {
+				log.WithError(err).Warn("the last audit events may be missing")
+			}
+		}()
 	}
 	// Requests in progress outlive ctx: Serve ends them.
 	g := gateway.New(context.WithoutCancel(ctx), opts)

@@ -1,7 +1,6 @@
 package scenario
 
 import (
-	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
@@ -15,7 +14,6 @@ import (
 	"github.com/netloom/netloom/backends/memory/memorytest"
 	"github.com/netloom/netloom/backends/ovn/ovntest"
 	"github.com/netloom/netloom/backends/tungsten/tungstentest"
-	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/ovsdb/schema"
 	"github.com/netloom/netloom/test/oracle"
@@ -69,13 +67,13 @@ func generated(t *testing.T, p *process, seed uint64, partial bool) {
 				// Flows with an unknown way in, those that never reach the network, and those that reach nothing: see backendtest.Stepwise.
 				continue
 			}
-			want, native := ofOracle(judge.Allowed(f)), ofRows(p.target.Verdict(t, intentFlow(f)))
+			want, native := ofOracle(judge.Allowed(f)), ofRows(p.target.Verdict(t, policygen.IntentFlow(f)))
 			// A target remembers which endpoint had an address, and only one of them.
 			vague := func(c choice) bool { return owners[c.at.Addr()] != 1 && ever[c.at.Addr()] }
 			if slices.ContainsFunc(want.choices, vague) {
 				continue
 			}
-			if want.matches(native) || p.excuses(judge.Allowed(f), want, native) || partial && p.lacksPorts(intentFlow(f), native) {
+			if want.matches(native) || p.excuses(judge.Allowed(f), want, native) || partial && p.lacksPorts(policygen.IntentFlow(f), native) {
 				continue
 			}
 			text, err := policygen.YAML(c)
@@ -117,30 +115,4 @@ func manifests(t *testing.T, c *oracle.Cluster) map[object.Ref][]byte {
 		objects[object.Ref{Kind: is.Kind, Namespace: is.Metadata.Namespace, Name: is.Metadata.Name}] = []byte(doc)
 	}
 	return objects
-}
-
-// intentFlow is f in the words of intents.
-func intentFlow(f oracle.Flow) intent.Flow {
-	end := func(e oracle.End) intent.Party {
-		p := intent.Party{Addr: e.Addr}
-		p.Key.Namespace, p.Key.Name, _ = strings.Cut(e.Pod, "/")
-		return p
-	}
-	to := intent.Flow{Src: end(f.Src), Dst: end(f.Dst), Port: uint16(f.Port), Node: f.Node, Network: f.Network}
-	switch f.Protocol {
-	case corev1.ProtocolTCP:
-		to.Protocol = intent.TCP
-	case corev1.ProtocolUDP:
-		to.Protocol = intent.UDP
-	case corev1.ProtocolSCTP:
-		to.Protocol = intent.SCTP
-	case oracle.ICMP:
-		to.Protocol = intent.ICMP
-		if f.Src.Addr.Is6() {
-			to.Protocol = intent.ICMPv6
-		}
-	default:
-		panic(fmt.Sprintf("protocol %q", f.Protocol))
-	}
-	return to
 }

@@ -327,7 +327,7 @@ func (w *walk) compare(s *member, step int) {
 		if f.Src.Addr == f.Dst.Addr || f.Src.Addr.Is4() != f.Dst.Addr.Is4() {
 			continue // it never reaches the network, or there is no such packet
 		}
-		flow := intentFlow(f)
+		flow := policygen.IntentFlow(f)
 		for _, end := range []*object.Key{&flow.Src.Key, &flow.Dst.Key} {
 			if *end != (object.Key{}) {
 				end.Cluster = s.name

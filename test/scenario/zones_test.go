@@ -80,7 +80,7 @@ func (z zones) live(t *testing.T, b Backend, c *oracle.Cluster, seed uint64) {
 			if len(homes[f.Dst.Addr]) > 1 || slices.ContainsFunc(want.choices, vague) {
 				continue
 			}
-			native := z.judge(t, intentFlow(f), homes)
+			native := z.judge(t, policygen.IntentFlow(f), homes)
 			if p := z[f.Node]; want.matches(native) || p.excuses(judge.Allowed(f), want, native) {
 				compared++
 				continue

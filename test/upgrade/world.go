@@ -2,13 +2,11 @@ package upgrade
 
 import (
 	"bytes"
-	"fmt"
 	"io"
 	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/sirupsen/logrus"
@@ -150,39 +148,10 @@ func (w *World) Flows(seed uint64, n int) []intent.Flow {
 	for _, f := range policygen.Probes(w.cluster, policygen.NewRand(seed), n) {
 		known := slices.ContainsFunc(w.cluster.Nodes, func(n *corev1.Node) bool { return n.Name == f.Node })
 		if f.Src.Addr != f.Dst.Addr && known && f.Network == "" {
-			flows = append(flows, intentFlow(f))
+			flows = append(flows, policygen.IntentFlow(f))
 		}
 	}
 	return flows
-}
-
-// intentFlow is f in the words of intents.
-func intentFlow(f oracle.Flow) intent.Flow {
-	to := intent.Flow{Src: party(f.Src), Dst: party(f.Dst), Port: uint16(f.Port), Node: f.Node} //nolint:gosec // G115: ports of a NetworkPolicy
-	switch f.Protocol {
-	case corev1.ProtocolTCP:
-		to.Protocol = intent.TCP
-	case corev1.ProtocolUDP:
-		to.Protocol = intent.UDP
-	case corev1.ProtocolSCTP:
-		to.Protocol = intent.SCTP
-	case oracle.ICMP:
-		to.Protocol = intent.ICMP
-		if f.Src.Addr.Is6() {
-			to.Protocol = intent.ICMPv6
-		}
-	default:
-		panic(fmt.Sprintf("protocol %q", f.Protocol))
-	}
-	return to
-}
-
-func party(e oracle.End) intent.Party {
-	p := intent.Party{Addr: e.Addr}
-	if namespace, name, ok := strings.Cut(e.Pod, "/"); ok {
-		p.Key = object.Key{Namespace: namespace, Name: name}
-	}
-	return p
 }
 
 // Has reports whether a party is as in the world: a pod with the address, or an address that no pod has.

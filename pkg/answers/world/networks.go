@@ -119,7 +119,7 @@ type Networks struct {
 	Open []Open
 }
 
-// Open is a question that networks leave open: connections that nobody can judge by the objects.
+// Open is a set of connections that cannot be judged from the objects alone.
 type Open struct {
 	Text string // why
 	// Pod, namespace/name, or Namespace limits it to connections of a pod, or of the pods of a namespace. If both are "", one end is on

@@ -36,7 +36,7 @@ func run(ctx context.Context, config *api.ExecConfig, of *v1alpha1.UpstreamClust
 	case !slices.Contains(pluginVersions, config.APIVersion):
 		return nil, fmt.Errorf("apiVersion %q is not supported", config.APIVersion)
 	case config.InteractiveMode == api.AlwaysExecInteractiveMode:
-		return nil, errors.New("interactiveMode is Always, and there is nobody to ask")
+		return nil, errors.New("interactiveMode is Always, but the gateway runs without a terminal")
 	}
 	info, err := json.Marshal(question(config, of))
 	if err != nil {

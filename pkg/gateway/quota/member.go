@@ -99,7 +99,7 @@ func (m *Member) look(ctx context.Context) {
 	limits := m.opts.Limits()
 	m.smooth(limits)
 	if len(limits) == 0 && m.contact.IsZero() {
-		return // nothing to divide, and nobody expects anything
+		return // there is nothing to divide
 	}
 	all, err := m.exchange(ctx)
 	now := time.Now()
@@ -184,7 +184,7 @@ func (m *Member) exchange(ctx context.Context) ([]instance, error) {
 	return out, nil
 }
 
-// write creates or updates the Lease of this instance. Nobody else does.
+// write creates or updates the Lease of this instance. No other instance writes it.
 func (m *Member) write(ctx context.Context, now time.Time) error {
 	ctx, cancel := context.WithTimeout(ctx, call)
 	defer cancel()

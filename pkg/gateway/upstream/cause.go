@@ -43,7 +43,7 @@ func (c Cause) Text() string {
 	}[c]
 }
 
-// errNoCredentials means that spec.clientConfig refers to credentials that nobody has obtained: nothing is sent without them.
+// errNoCredentials means that spec.clientConfig refers to credentials that have not been obtained: nothing is sent without them.
 var errNoCredentials = errors.New("there are no credentials")
 
 // codeError is an answer of a health check other than 200.
