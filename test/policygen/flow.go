@@ -17,7 +17,7 @@ func IntentFlow(f oracle.Flow) intent.Flow {
 		p.Key.Namespace, p.Key.Name, _ = strings.Cut(e.Pod, "/")
 		return p
 	}
-	to := intent.Flow{Src: end(f.Src), Dst: end(f.Dst), Port: uint16(f.Port), Node: f.Node, Network: f.Network}
+	to := intent.Flow{Src: end(f.Src), Dst: end(f.Dst), Port: uint16(f.Port), Node: f.Node, Network: f.Network} //nolint:gosec // G115: ports of a NetworkPolicy
 	switch f.Protocol {
 	case corev1.ProtocolTCP:
 		to.Protocol = intent.TCP
