@@ -115,8 +115,12 @@ crds: ## Validate deploy/crds and the manifests of users with the code of an API
 conformance: ## Run the conformance suite of the network policy API on rows, without a cluster
 	$(GO) test -C test/conformance ./...
 
+.PHONY: monitoring
+monitoring: ## Check the alerts with promtool, run their unit tests, and check the dashboards
+	$(GO) test -C test/monitoring ./...
+
 .PHONY: check
-check: build vet lint arch verify test growth crds conformance ## Run every check that a pull request must pass
+check: build vet lint arch verify test growth crds conformance monitoring ## Run every check that a pull request must pass
 
 ##: thorough tests
 
