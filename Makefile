@@ -144,8 +144,9 @@ explore: ## Look for seeds and inputs that fail, for MINUTES (30), from where th
 	$(GO) run ./test/explore -minutes $(MINUTES) -only '$(ONLY)'
 
 .PHONY: upgrade
-upgrade: ## Go up and down between this version and earlier ones, which it builds from the history (minutes the first time, then cached)
+upgrade: $(KUBEAPI) ## Go up and down between this version and earlier ones, which it builds from the history (minutes the first time, then cached)
 	$(GO) test -tags e2e -count=1 -timeout 60m ./test/upgrade
+	$(GO) test -C test/e2ekube -tags e2e,upgrade -count=1 -timeout 60m -run '^TestReplicasOfTwoVersions$$' . -kubeapi $(CURDIR)/$(KUBEAPI)
 
 .PHONY: soak
 soak: ONLY := ^[^/]+/
@@ -196,7 +197,7 @@ $(KUBEAPI):
 
 .PHONY: e2e-kube
 e2e-kube: $(KUBEAPI) ## Run the manifests of deploy/ on a real API server and a real OVN, three tests at once: they mostly wait (root, OVN installed)
-	$(GO) vet -C test/e2ekube -tags e2e ./...
+	$(GO) vet -C test/e2ekube -tags e2e,upgrade ./...
 	$(GO) test -C test/e2ekube -count=1 ./deployment ./nbwatch
 	$(GO) test -C test/e2ekube -tags e2e -count=1 -timeout 35m -parallel 3 . -kubeapi $(CURDIR)/$(KUBEAPI)
 

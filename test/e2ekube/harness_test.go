@@ -125,6 +125,12 @@ func runTemplate(t *testing.T, kube *kubelab.Lab, d *appsv1.Deployment, name str
 	t.Helper()
 	program, err := buildOnce()
 	require.NoError(t, err)
+	return runProgram(t, kube, d, program, name, env...)
+}
+
+// runProgram is runTemplate with a netloom that may be another one than that of the tree.
+func runProgram(t *testing.T, kube *kubelab.Lab, d *appsv1.Deployment, program, name string, env ...string) *kubelab.Pod {
+	t.Helper()
 	listen := ovnlab.FreeAddress(t)
 	// What it finds in its container's cgroup.
 	memory := d.Spec.Template.Spec.Containers[0].Resources.Limits[corev1.ResourceMemory]

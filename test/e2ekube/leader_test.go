@@ -27,14 +27,22 @@ type replicas struct {
 // newReplicas installs netloom and runs all replicas. The world's netloom is the one that leads.
 func newReplicas(t *testing.T, settings string) *replicas {
 	t.Helper()
+	program, err := buildOnce()
+	require.NoError(t, err)
+	return replicasOf(t, settings, program, program)
+}
+
+// replicasOf is newReplicas with a program for each replica. The first leads.
+func replicasOf(t *testing.T, settings string, programs ...string) *replicas {
+	t.Helper()
 	r := &replicas{world: &world{t: t, kube: startKube(t), ovn: startOVN(t)}}
 	r.kube.Apply(nodes + namespaces)
 	r.kube.ApplyObjects(central(t)(strings.Replace(settingsFor(r.ovn), shortLease, settings, 1)))
 	d, err := r.kube.Client().AppsV1().Deployments(home).Get(t.Context(), "netloom", metav1.GetOptions{})
 	require.NoError(t, err)
-	require.EqualValues(t, 2, *d.Spec.Replicas)
-	for i := range int(*d.Spec.Replicas) {
-		p := runTemplate(t, r.kube, d, fmt.Sprintf("netloom-%d", i))
+	require.EqualValues(t, len(programs), *d.Spec.Replicas)
+	for i, program := range programs {
+		p := runProgram(t, r.kube, d, program, fmt.Sprintf("netloom-%d", i))
 		p.AwaitReady()
 		r.pods = append(r.pods, p)
 	}

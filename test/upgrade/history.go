@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -104,6 +105,26 @@ func (h *History) add(update json.RawMessage) error {
 	}
 	h.states = append(h.states, next)
 	return nil
+}
+
+// Follow reads on until stop is called, which has to be before anything else: a server ends a connection that does not answer it for some
+// seconds.
+func (h *History) Follow() (stop func()) {
+	over, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		for h.err == nil {
+			select {
+			case <-over:
+				return
+			case <-time.After(time.Second): // pause: less than the server's probe interval
+				if _, err := h.raw.Call("echo"); h.err == nil {
+					h.err = err
+				}
+			}
+		}
+	}()
+	return func() { close(over); <-done }
 }
 
 // Sync waits for the transactions that were committed before the call, and returns how many states there have been.

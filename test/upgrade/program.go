@@ -20,7 +20,10 @@ type Program struct {
 	path string
 }
 
-// flags are those of a build, as in the Makefile.
+// Path is the file of the program.
+func (p *Program) Path() string { return p.path }
+
+// buildFlags are those of a build, as in the Makefile.
 func buildFlags(output string) []string {
 	return []string{"build", "-buildvcs=false", "-ldflags=-s -w", "-tags", "kustomize_disable_go_plugin_support", "-o", output, "./cmd/netloom"}
 }
