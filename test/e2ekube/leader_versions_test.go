@@ -20,8 +20,8 @@ import (
 // changes, no committed state has another verdict than before; and the rows follow the objects under each leader.
 func TestReplicasOfTwoVersions(t *testing.T) {
 	for _, v := range upgrade.Versions() {
-		old := v.Program(t)
 		t.Run(v.Name(), func(t *testing.T) {
+			old := v.Program(t)
 			program, err := buildOnce()
 			require.NoError(t, err)
 			r := replicasOf(t, shortLease, old.Path(), program)
