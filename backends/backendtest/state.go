@@ -16,6 +16,7 @@ type State struct {
 	Endpoints []intent.Endpoint
 	Sets      []SetSpec
 	Policies  []intent.Policy
+	Staged    bool // staged policies select endpoints: see staged
 
 	LoadBalancers []intent.LoadBalancer
 	Nodes         []intent.Node
@@ -178,6 +179,23 @@ func (s *State) sets() []*intent.Set {
 		if stands {
 			sets = append(sets, &intent.Set{ID: intent.IsolatedSet(d), Members: NewMembers(isolated...)})
 		}
+	}
+	return append(sets, s.staged(members)...)
+}
+
+// staged returns the sets of what staged policies would select: the members of some sets, which come, change and go with these, and with
+// the number of policies. No verdict depends on them.
+func (s *State) staged(members map[intent.SetID][]intent.Endpoint) []*intent.Set {
+	var sets []*intent.Set
+	for i, d := range intent.Directions() {
+		if !s.Staged || (len(s.Policies)+i)%3 == 0 {
+			continue
+		}
+		var staged []intent.Endpoint
+		for n := i; n < len(s.Sets); n += 2 {
+			staged = append(staged, members[s.Sets[n].ID]...)
+		}
+		sets = append(sets, &intent.Set{ID: intent.StagedSet(d), Members: NewMembers(staged...)})
 	}
 	return sets
 }

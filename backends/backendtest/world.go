@@ -170,7 +170,7 @@ func (w *World) addrs() []netip.Addr {
 
 // State returns the world as plain data, with the sets that its policies name.
 func (w *World) State() *State {
-	s := &State{Policies: slices.Clone(w.policies), LoadBalancers: w.balancers(), Nodes: w.nodeList()}
+	s := &State{Staged: true, Policies: slices.Clone(w.policies), LoadBalancers: w.balancers(), Nodes: w.nodeList()}
 	for _, p := range w.pods {
 		s.Endpoints = append(s.Endpoints, p.Endpoint)
 	}

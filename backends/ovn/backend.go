@@ -54,6 +54,8 @@ type Backend struct {
 	model   *model   // nil if it is not known what the target has
 	pending *pending // what the last plan would turn the model into
 	adopt   bool     // the last insert hit an existing row of ours
+	// dropsByDefault is whether the database dropped what no ACL matches when it was last read back.
+	dropsByDefault bool
 	// published is the coverage of the last plan, and inForce that before it is applied, for every goroutine; nil before the first.
 	published, inForce atomic.Pointer[backends.Coverage]
 	// moved are the names of logical ports that appeared, disappeared or changed, and that no applied plan has handled
@@ -161,6 +163,6 @@ func (b *Backend) database() *database {
 // renderer renders a snapshot for the target. U is what the target has for load balancers while they are unavailable, otherwise nil.
 func (b *Backend) renderer(want *intent.Snapshot, schema ovsdb.Schema, u *unavailable) *renderer {
 	return &renderer{
-		names: b.names, want: want, rate: b.rate, schema: schema, hairpins: b.loadBalancers.settings.Hairpin, unavailable: u,
+		names: b.names, want: want, rate: b.rate, schema: schema, dropsByDefault: b.dropsByDefault, hairpins: b.loadBalancers.settings.Hairpin, unavailable: u,
 	}
 }

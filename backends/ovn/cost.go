@@ -31,7 +31,7 @@ func (e *Explainer) Estimate(want *intent.Snapshot) backends.Estimate {
 	r := &renderer{names: e.names, want: want, schema: e.schema, hairpins: hairpins}
 	cost := backends.Estimate{Flows: map[string]int{}}
 	sizes := map[string]int{}
-	for subject, g := range r.groups(want.Policies(), intent.IsolatedIngress, intent.IsolatedEgress) {
+	for subject, g := range r.groups(want.Policies(), gathered()...) {
 		cost.ACLs += len(g.acls)
 		r.addSizes(sizes, g)
 		ports := portsByNode(want.Set(subject))

@@ -68,6 +68,9 @@ func (b *Backend) readBack(ctx context.Context, want *intent.Snapshot) (*fullPla
 	if err != nil {
 		return nil, err
 	}
+	if b.dropsByDefault, err = f.db.dropsByDefault(ctx); err != nil {
+		return nil, err
+	}
 	f.r = b.renderer(want, f.db.schema, f.next.unavailable)
 	f.want = f.next.render(f.r)
 	if f.loadBalancers != nil {

@@ -131,7 +131,7 @@ func (m *model) render(r *renderer) nb.Rows {
 		m.putPolicy(p.ID, p)
 	}
 	rows := nb.Rows{}
-	for subject, g := range r.groups(r.want.Policies(), intent.IsolatedIngress, intent.IsolatedEgress) {
+	for subject, g := range r.groups(r.want.Policies(), gathered()...) {
 		m.putGroup(subject, g)
 		maps.Copy(rows, g.acls)
 		rows.Put(r.notes(g)...)

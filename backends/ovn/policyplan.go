@@ -45,7 +45,7 @@ func (p *policyPlan) collect(changes []intent.Change) {
 			p.changed[id] = true
 		}
 		for _, id := range c.Sets {
-			if id == intent.IsolatedIngress || id == intent.IsolatedEgress {
+			if slices.Contains(gathered(), id) {
 				subjects[id] = true
 			}
 		}

@@ -57,7 +57,7 @@ func (e *Explainer) Skips(want *intent.Snapshot) []backends.Skip {
 	}
 	hairpins := [2]netip.Addr{netip.IPv4Unspecified(), netip.IPv6Unspecified()} // which ones makes no difference
 	r := &renderer{names: e.names, want: want, schema: e.schema, hairpins: hairpins}
-	_ = r.groups(want.Policies(), intent.IsolatedIngress, intent.IsolatedEgress) // it notes what it cannot express
+	_ = r.groups(want.Policies(), gathered()...) // it notes what it cannot express
 	out = append(out, r.skips...)
 	for b := range want.LoadBalancers() {
 		out = append(out, lb.LimitOf(b)...)

@@ -39,11 +39,13 @@ const defaultBurst = 10
 
 // renderer turns policies into rows. It is pure: the rows depend only on the snapshot, the names and the schema.
 type renderer struct {
-	names    nb.Namer
-	rate     uint32 // log lines per second if a policy names no rate; 0 means no limit
-	want     *intent.Snapshot
-	schema   ovsdb.Schema  // columns that it does not have are left out
-	hairpins [2]netip.Addr // the sources of pods that reach themselves through load balancers
+	names  nb.Namer
+	rate   uint32 // log lines per second if a policy names no rate; 0 means no limit
+	want   *intent.Snapshot
+	schema ovsdb.Schema // columns that it does not have are left out
+	// dropsByDefault is whether OVN drops what no ACL matches.
+	dropsByDefault bool
+	hairpins       [2]netip.Addr // the sources of pods that reach themselves through load balancers
 	// unavailable is what the database has for load balancers while they are unavailable; nil while they are available.
 	unavailable *unavailable
 
@@ -60,6 +62,9 @@ func (r *renderer) group(subject intent.SetID, policies []*intent.Policy) *group
 	for _, d := range intent.Directions() {
 		if subject == intent.IsolatedSet(d) && r.want.Set(subject) != nil {
 			r.isolate(g, d)
+		}
+		if subject == intent.StagedSet(d) && r.want.Set(subject) != nil {
+			r.observe(g, d)
 		}
 	}
 	byAge := func(a, b *intent.Policy) int { return cmp.Compare(a.Created, b.Created) }
@@ -96,11 +101,11 @@ func (r *renderer) ownParts(g *group, p *intent.Policy, rule *intent.Rule, at pl
 	}
 }
 
-// groups renders all groups of policies that are ordered by ID: those of their subjects and of what they share, and those of isolated
-// pods that are named besides.
-func (r *renderer) groups(policies iter.Seq[*intent.Policy], isolated ...intent.SetID) map[intent.SetID]*group {
+// groups renders all groups of policies that are ordered by ID: those of their subjects and of what they share, and those of gathered
+// subjects that are named besides.
+func (r *renderer) groups(policies iter.Seq[*intent.Policy], besides ...intent.SetID) map[intent.SetID]*group {
 	bySubject := map[intent.SetID][]*intent.Policy{}
-	for _, s := range isolated {
+	for _, s := range besides {
 		bySubject[s] = nil
 	}
 	for p := range policies {

@@ -161,7 +161,7 @@ func (r *renderer) notesAmong(g *group, uuids map[string]bool) []*nb.Row {
 func (m *model) concerned(rows nb.Rows, touched map[string]*touched) func(origin string) bool {
 	origins, all := map[string]bool{}, false
 	subject := func(id intent.SetID) {
-		all = all || id == intent.IsolatedIngress || id == intent.IsolatedEgress
+		all = all || slices.Contains(gathered(), id)
 		for policy := range m.bySubject[id] {
 			origins[m.policies[policy].Origin.String()] = true
 		}

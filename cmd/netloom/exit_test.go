@@ -199,6 +199,10 @@ func TestExitCodes(t *testing.T) {
 
 		{"approve without a daemon", []string{"approve", "--server", "127.0.0.1:1"}, exitFailed},
 		{"observe a log", []string{"observe", "-f", good, log}, exitDone},
+		{"observe staged policies", []string{"observe", "-f", staged, "--staged", log}, exitDone},
+		{"observe no staged policy", []string{"observe", "-f", good, "--staged", log}, exitCannotTell},
+		{"suggest for staged policies without a log", []string{"suggest", "-f", staged, "--from-staged"}, exitFailed},
+		{"suggest for no staged policy", []string{"suggest", "-f", good, "--from-staged", "--log", log}, exitCannotTell},
 		{"observe a log without such lines", []string{"observe", "-f", good, comment}, exitCannotTell},
 		{"observe beside a torn file", []string{"observe", "-f", broken, log}, exitCannotTell},
 		{"observe a log that does not exist", []string{"observe", "-f", good, filepath.Join(dir, "no.log")}, exitFailed},

@@ -26,6 +26,7 @@ type observeOptions struct {
 	last    time.Duration
 	follow  bool
 	verdict string
+	staged  bool
 	load    func() (*world.World, error) // reads pods and policies again
 }
 
@@ -45,12 +46,17 @@ LOG is a file or - for standard input, such as that of "journalctl -o short -u o
 those of the log: the last hour is the one before its newest line. Addresses that no pod has are shown as they are. At most
 4096 different connections are shown, 256 for each pod; the others are counted together.
 
+With --staged, show for each staged policy how many connections of its pods were seen, and those that it would deny or allow if it were
+enforced. Pods that staged policies select are logged for that, without deciding anything: see docs/staged.md. The whole log counts, whatever
+--last says.
+
 With --follow, print each connection when it is first seen, follow the files through rotation until interrupted, and print
 all of them at the end. Pods and policies are then read again every 30 seconds; what was seen before keeps its names.
 
 Exit with 0 if the answer is complete, with 3 if it is incomplete or empty, and with 1 on an error.`,
 		Example: `  netloom observe -f examples docs/commands/ovn-controller.log
   journalctl -o short -u ovn-controller | netloom observe --kubeconfig ~/.kube/config -
+  netloom observe -f examples -f docs/staged/staged.yaml --staged docs/staged/ovn-controller.log
   netloom observe -f policies --follow /var/log/ovn/ovn-controller.log`,
 		Args: cobra.MinimumNArgs(1),
 	}
@@ -60,6 +66,7 @@ Exit with 0 if the answer is complete, with 3 if it is incomplete or empty, and 
 	flags := cmd.Flags()
 	flags.DurationVar(&opts.last, "last", time.Hour, "how far back from the newest line to count, at least 12s")
 	flags.BoolVar(&opts.follow, "follow", false, "follow the files until interrupted")
+	flags.BoolVar(&opts.staged, "staged", false, "show the connections that staged policies would decide differently")
 	flags.StringVar(&opts.verdict, "verdict", "all", "which connections to show: denied, allowed or all")
 	complete(cmd, "verdict", string(flows.Denied), string(flows.Allowed), "all")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -105,8 +112,13 @@ func (o *observeOptions) run(cmd *cobra.Command, inv *world.World, logs []string
 	out := cmd.OutOrStdout()
 	if o.follow && form == formTable {
 		w.fresh = func(k *flows.Key, at time.Time) {
-			if o.shows(k) {
+			if o.shows(k) && !o.staged {
 				_, _ = fmt.Fprintf(out, "%s  %s\n", at.Format(time.TimeOnly), flowText(k))
+			}
+		}
+		w.differs = func(d *flows.Difference) {
+			if o.staged {
+				_, _ = fmt.Fprintln(out, differenceText(d))
 			}
 		}
 	}
@@ -125,11 +137,14 @@ func (o *observeOptions) run(cmd *cobra.Command, inv *world.World, logs []string
 	if err := w.readAll(cmd, logs, o.follow); err != nil {
 		return err
 	}
-	inv = w.inventory()
-	report := o.report(inv, w.Report(time.Time{}))
 	if w.Entries() == 0 {
 		return cannotTell("the log has no lines that ovn-controller writes for logged ACLs")
 	}
+	if o.staged {
+		return o.printStaged(out, form, w.trial.Report())
+	}
+	inv = w.inventory()
+	report := o.report(inv, w.Report(time.Time{}))
 	if form != formTable {
 		return printData(out, form, "Observation", report)
 	}
@@ -144,7 +159,9 @@ func (o *observeOptions) shows(k *flows.Key) bool {
 // watcher counts the lines of logs. Its recorder is safe for concurrent use; the rest is guarded by mu.
 type watcher struct {
 	*flows.Recorder
-	fresh func(k *flows.Key, at time.Time) // called for each new flow, unless it is nil
+	trial   *flows.Trial
+	fresh   func(k *flows.Key, at time.Time) // called for each new flow, unless it is nil
+	differs func(d *flows.Difference)        // called for each new difference, unless it is nil
 
 	mu   sync.Mutex
 	inv  *world.World
@@ -152,8 +169,10 @@ type watcher struct {
 }
 
 func newWatcher(inv *world.World, last time.Duration) *watcher {
-	return &watcher{Recorder: flows.NewRecorder(guideTo(inv), last), inv: inv}
+	return &watcher{Recorder: flows.NewRecorder(guideTo(inv), last), trial: flows.NewTrial(judgeOf(inv)), inv: inv}
 }
+
+func judgeOf(inv *world.World) *flows.Judge { return flows.NewJudge(inv, ovn.LogNames(inv.Snapshot())) }
 
 func guideTo(inv *world.World) *flows.Guide {
 	return flows.NewGuide(inv, ovn.LogNames(inv.Snapshot()))
@@ -180,6 +199,7 @@ func (w *watcher) reload(ctx context.Context, ticks <-chan time.Time, load func(
 			continue
 		}
 		w.Use(guideTo(inv))
+		w.trial.Use(judgeOf(inv))
 		w.mu.Lock()
 		w.inv = inv
 		w.mu.Unlock()
@@ -187,13 +207,19 @@ func (w *watcher) reload(ctx context.Context, ticks <-chan time.Time, load func(
 }
 
 func (w *watcher) line(line []byte) {
-	k, at, isNew := w.Line(line, time.Now())
-	if !isNew || w.fresh == nil {
-		return
-	}
+	now := time.Now()
+	k, at, isNew := w.Line(line, now)
+	differences := w.trial.Line(line, now)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.fresh(&k, at)
+	if isNew && w.fresh != nil {
+		w.fresh(&k, at)
+	}
+	for i := range differences {
+		if w.differs != nil {
+			w.differs(&differences[i])
+		}
+	}
 }
 
 // readAll reads logs to their end, or follows them until the command is interrupted.

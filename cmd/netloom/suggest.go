@@ -9,11 +9,13 @@ import (
 
 	"github.com/spf13/cobra"
 	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/netloom/netloom/pkg/answers/flows"
 	"github.com/netloom/netloom/pkg/answers/question"
 	"github.com/netloom/netloom/pkg/answers/suggest"
 	"github.com/netloom/netloom/pkg/answers/world"
+	"github.com/netloom/netloom/pkg/object"
 )
 
 // suggestOptions is the command line of suggest.
@@ -21,6 +23,7 @@ type suggestOptions struct {
 	logs   []string
 	last   time.Duration
 	beyond bool
+	staged bool // the policies are for what staged policies would deny, and are staged themselves
 }
 
 func newSuggest() *cobra.Command {
@@ -35,10 +38,14 @@ allows only the ports in question, only in the directions that deny them.
 What the policies change is proved for all pairs of pods, all addresses outside and all ports. If they would open or close
 anything else, because pods have the same labels, nothing is written unless --beyond is set.
 
+With --from-staged, write what staged policies lack: the NetworkPolicies that allow the connections of --log that they would deny. The
+policies that are written are staged too, so that applying them changes nothing; promote all of them together.
+
 Exit with 0 if the policies were written or nothing is missing, with 2 if they would change more than asked or if no
 NetworkPolicy can allow a connection, with 3 if the manifests have problems, and with 1 on an error.`,
 		Example: `  netloom suggest -f examples 'shop/web-0->shop/db-0:tcp/5432'
   netloom suggest -f examples --log docs/commands/ovn-controller.log
+  netloom suggest -f examples -f docs/staged/staged.yaml --from-staged --log docs/staged/ovn-controller.log
   netloom suggest --kubeconfig ~/.kube/config 'shop/web-*->shop/db-0:5432' | kubectl apply -f -`,
 		Args: cobra.ArbitraryArgs,
 	}
@@ -48,12 +55,16 @@ NetworkPolicy can allow a connection, with 3 if the manifests have problems, and
 	flags := cmd.Flags()
 	flags.StringArrayVar(&opts.logs, "log", nil, "log of ovn-controller, or - for standard input; may be repeated")
 	flags.DurationVar(&opts.last, "last", time.Hour, "how far back from the newest line of the log")
+	flags.BoolVar(&opts.staged, "from-staged", false, "write what staged policies lack for the connections of --log")
 	flags.BoolVar(&opts.beyond, "beyond", false, "write the policies even if they open or close more than asked")
 	cmd.ValidArgsFunction = completeConnection(manifests)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		err := output.check()
 		if len(args)+len(opts.logs) == 0 {
 			err = errors.Join(err, errors.New("expected a connection, such as 'shop/web-0->shop/db-0:tcp/5432', or --log"))
+		}
+		if opts.staged && (len(opts.logs) == 0 || len(args) > 0) {
+			err = errors.Join(err, errors.New("--from-staged: expected --log, and no connections"))
 		}
 		if err != nil {
 			return err
@@ -72,11 +83,25 @@ func (o *suggestOptions) run(cmd *cobra.Command, manifests *manifestsFlag, args 
 	if err != nil {
 		return err
 	}
-	s, err := suggest.For(state, wanted, func(policies []*networkingv1.NetworkPolicy) (world.State, error) {
-		return withPolicies(cmd, manifests, policies)
+	before := state
+	if o.staged {
+		before = inv.WouldBe().State
+	}
+	s, err := suggest.For(before, wanted, func(policies []*networkingv1.NetworkPolicy) (world.State, error) {
+		if o.staged {
+			stage(policies)
+		}
+		after, err := withPolicies(cmd, manifests, policies)
+		if err != nil || !o.staged {
+			return after, err
+		}
+		return after.WouldBe(), nil
 	})
 	if err != nil {
 		return err
+	}
+	if o.staged {
+		stage(s.Policies)
 	}
 	return worst(o.print(cmd, s, form), certain(&state))
 }
@@ -101,6 +126,9 @@ func (o *suggestOptions) connections(cmd *cobra.Command, inv *world.World, names
 	if err := w.readAll(cmd, o.logs, false); err != nil {
 		return nil, err
 	}
+	if o.staged {
+		return o.denied(cmd, inv, w.trial.Report())
+	}
 	report := w.Report(time.Time{})
 	for i := range report.Flows {
 		f := &report.Flows[i]
@@ -117,6 +145,39 @@ func (o *suggestOptions) connections(cmd *cobra.Command, inv *world.World, names
 		cmd.PrintErrf("note: %d log lines were skipped: there are too many different connections\n", n)
 	}
 	return out, nil
+}
+
+// denied lists the connections that staged policies would deny.
+func (o *suggestOptions) denied(cmd *cobra.Command, inv *world.World, tried []flows.Tried) ([]question.Connection, error) {
+	would := inv.WouldBe()
+	if would == nil {
+		return nil, cannotTell("no policy is staged")
+	}
+	var out []question.Connection
+	for i := range tried {
+		for _, f := range tried[i].Flows {
+			if f.Would != flows.Denied {
+				continue
+			}
+			key := flows.Key{From: f.From, To: f.To, Port: f.Port}
+			list, err := question.Connections(would, key.Question(), question.Where{})
+			if err != nil {
+				cmd.PrintErrln("note: not considered:", err)
+			}
+			out = append(out, list...)
+		}
+		if n := tried[i].Other; n > 0 {
+			cmd.PrintErrf("note: %s: %d log lines were skipped: there are too many different connections\n", tried[i].Policy, n)
+		}
+	}
+	return out, nil
+}
+
+// stage marks policies as staged.
+func stage(policies []*networkingv1.NetworkPolicy) {
+	for _, p := range policies {
+		metav1.SetMetaDataAnnotation(&p.ObjectMeta, object.EnforcementAnnotation, object.EnforcementStaged)
+	}
 }
 
 // withPolicies reads the manifests again, with further policies.

@@ -28,6 +28,21 @@ func IsolatedSet(d Direction) SetID {
 	return IsolatedIngress
 }
 
+// The two sets whose members are the endpoints that some staged policy selects in a direction: their connections are to be reported, and
+// nothing is decided about them. They exist in a snapshot that has such a policy. A target that cannot report connections ignores them.
+const (
+	StagedIngress SetID = "staged/ingress"
+	StagedEgress  SetID = "staged/egress"
+)
+
+// StagedSet returns the set of endpoints that staged policies select in direction d.
+func StagedSet(d Direction) SetID {
+	if d == Egress {
+		return StagedEgress
+	}
+	return StagedIngress
+}
+
 // SharedSet returns the set of all endpoints that policies of TierNetworkPolicy allow traffic in direction d with peer on ports, if
 // several policies have such a rule. It is a function of what they allow, not of the policies.
 func SharedSet(d Direction, peer Peer, ports Ports) SetID {

@@ -222,7 +222,7 @@ var rooms = []room{
 	}},
 	{dir: "pkg/inputs/acllog"},
 	{dir: "pkg/inputs/acllog/acllogtest", may: []string{"pkg/inputs/acllog"}},
-	{dir: "pkg/answers/flows", may: []string{"pkg/answers/question", "pkg/answers/world", "pkg/inputs/acllog", "pkg/intent"}},
+	{dir: "pkg/answers/flows", may: []string{"pkg/answers/question", "pkg/answers/world", "pkg/inputs/acllog", "pkg/intent", "pkg/object"}},
 	{dir: "pkg/answers/suggest", pure: true, may: []string{
 		"labelcache", "pkg/answers/question", "pkg/answers/reach", "pkg/answers/world", "pkg/intent", "pkg/object", "k8s.io/api/...", "k8s.io/apimachinery/...", yaml,
 	}},

@@ -37,20 +37,42 @@ func sameEnforcement(a, b map[string]string) bool {
 
 // stagedPolicies are the policies that are staged.
 type stagedPolicies struct {
-	refs   map[object.Ref]bool
-	sorted []object.Ref // nil if it has to be made again
+	refs      map[object.Ref]object.Ref          // with the policy that each is to replace; zero for none
+	replacing map[object.Ref]map[object.Ref]bool // the other way round
+	sorted    []object.Ref                       // nil if it has to be made again
 }
 
-func (s *stagedPolicies) set(ref object.Ref, staged bool) {
-	if staged == s.refs[ref] {
+func newStagedPolicies() stagedPolicies {
+	return stagedPolicies{refs: map[object.Ref]object.Ref{}, replacing: map[object.Ref]map[object.Ref]bool{}}
+}
+
+// set records whether a policy is staged, and which one it is to replace then.
+func (s *stagedPolicies) set(ref object.Ref, staged bool, replaces object.Ref) {
+	old, was := s.refs[ref]
+	if staged == was && (!staged || old == replaces) {
 		return
 	}
-	s.sorted = nil
-	if staged {
-		s.refs[ref] = true
-	} else {
+	if was {
+		delete(s.replacing[old], ref)
+		if len(s.replacing[old]) == 0 {
+			delete(s.replacing, old)
+		}
 		delete(s.refs, ref)
 	}
+	if staged != was {
+		s.sorted = nil
+	}
+	if !staged {
+		return
+	}
+	s.refs[ref] = replaces
+	if replaces == (object.Ref{}) {
+		return
+	}
+	if s.replacing[replaces] == nil {
+		s.replacing[replaces] = map[object.Ref]bool{}
+	}
+	s.replacing[replaces][ref] = true
 }
 
 // list lists them, sorted. It is the same list as long as nothing changes.

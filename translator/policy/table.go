@@ -37,7 +37,7 @@ func NewTable(
 	partsOnly bool,
 ) *Table {
 	t := &Table{dirty: queue, problems: problems, divider: newDivider(s, queue, partsOnly), translated: map[object.Ref]*result{}}
-	t.staged.refs = map[object.Ref]bool{}
+	t.staged = newStagedPolicies()
 	t.dependents = newDependents(hosts, t.markDirty)
 	t.translator = &translator{source: source, objects: newObjects(), budgets: newBudgets(limits, shares, s, t.markDirty), sets: s, hosts: hosts}
 	return t
@@ -66,7 +66,15 @@ func (t *Table) PutNode(node *corev1.Node) {
 
 func (t *Table) put(ref object.Ref, o metav1.Object) {
 	t.objects.byRef[ref] = o
+	t.changed(ref)
+}
+
+// changed causes a policy or a node to be translated again, and the staged policies that are to replace it.
+func (t *Table) changed(ref object.Ref) {
 	t.markDirty(ref)
+	for staged := range t.staged.replacing[ref] {
+		t.markDirty(staged)
+	}
 }
 
 // Remove removes a policy or a node.
@@ -75,7 +83,7 @@ func (t *Table) Remove(ref object.Ref) {
 		t.dependents.nodeChanged(node, nil)
 	}
 	t.objects.remove(ref)
-	t.markDirty(ref)
+	t.changed(ref)
 }
 
 // PutNamespace adds or replaces a namespace.
@@ -142,18 +150,18 @@ func (t *Table) Translate(next *intent.Builder) {
 	t.sets.Measured()
 }
 
-// translate translates one object and reports its problems. It returns nil if the object does not exist any more, and for a staged policy,
-// which means nothing for any target.
+// translate translates one object and reports its problems. It returns nil if the object does not exist any more.
 func (t *Table) translate(ref object.Ref) *result {
-	staged := t.objects.isStaged(ref)
-	t.staged.set(ref, staged)
-	if staged {
-		t.budgets.ledger.Remove(ref)
-		t.problems.Set(ref, nil)
-		return nil
-	}
 	var out *result
 	var faults []object.Problem
+	staged := t.objects.isStaged(ref)
+	t.staged.set(ref, staged, t.objects.stagedFor(ref))
+	if staged {
+		t.budgets.ledger.Remove(ref)
+		out, faults = t.observe(ref)
+		t.problems.Set(ref, faults)
+		return out
+	}
 	switch o := t.objects.byRef[ref].(type) {
 	case *networkingv1.NetworkPolicy:
 		out, faults = t.translateNetworkPolicy(o)

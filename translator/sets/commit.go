@@ -45,6 +45,7 @@ func opensOrCloses(view labelcache.View, c *labelcache.Change) bool {
 func (t *Table) Apply(next *intent.Builder, was *intent.Snapshot, changes []labelcache.Change) {
 	for _, d := range intent.Directions() {
 		t.touch(intent.IsolatedSet(d))
+		t.touch(intent.StagedSet(d))
 	}
 	whole := map[intent.SetID]bool{} // created, or dropped
 	for _, ref := range t.dirty.Take(dirty.Sets, object.Ref.Compare) {
@@ -89,11 +90,14 @@ func (t *Table) Apply(next *intent.Builder, was *intent.Snapshot, changes []labe
 // current returns a set as it is now, nil if no object that is shown retains it.
 func (t *Table) current(id intent.SetID) *intent.Set {
 	m, ok := t.view.Set(labelcache.SetID(id))
-	if id == intent.IsolatedIngress || id == intent.IsolatedEgress {
+	if title := gatheredTitle(id); title != "" {
 		if !ok || t.node != "" && m.Len() == 0 {
 			return nil
 		}
-		return &intent.Set{ID: id, Members: members{m}, Title: t.isolatedTitle(id)}
+		if t.node != "" {
+			title += ", " + onThisNode
+		}
+		return &intent.Set{ID: id, Members: members{m}, Title: title}
 	}
 	s := t.retained[id]
 	if s == nil || s.numbers || s.shown == 0 {
@@ -125,12 +129,17 @@ func (t *Table) prefixes(s *Spec) []netip.Prefix {
 	return intent.MergePrefixes(out)
 }
 
-func (t *Table) isolatedTitle(id intent.SetID) string {
-	title := fmt.Sprintf("every pod with a policy for %s", id[len("isolated/"):])
-	if t.node != "" {
-		title += ", " + onThisNode
+// gatheredTitle is the title of a set that has the subjects of all policies, enforced or staged, of a direction; "" for other sets.
+func gatheredTitle(id intent.SetID) string {
+	for _, d := range intent.Directions() {
+		switch id {
+		case intent.IsolatedSet(d):
+			return fmt.Sprintf("every pod with a policy for %s", d)
+		case intent.StagedSet(d):
+			return fmt.Sprintf("every pod with a staged policy for %s", d)
+		}
 	}
-	return title
+	return ""
 }
 
 func counted(set *intent.Set, addrs []netip.Addr) []netip.Addr {

@@ -91,6 +91,11 @@ func (t *Table) Isolate(r *Refs, d intent.Direction, term labelcache.Term) {
 	t.addSubjects(r, intent.IsolatedSet(d), term)
 }
 
+// Observe has the connections of the subjects of a term reported in a direction.
+func (t *Table) Observe(r *Refs, d intent.Direction, term labelcache.Term) {
+	t.addSubjects(r, intent.StagedSet(d), term)
+}
+
 // Share retains a set that has the subjects of every object that retains it, and adds those of a term. The title is the same for all.
 func (t *Table) Share(r *Refs, id intent.SetID, title string, term labelcache.Term) {
 	r.sets = append(r.sets, t.retain(id, Spec{shared: title, local: t.node != ""}, false))

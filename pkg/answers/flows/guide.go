@@ -17,7 +17,8 @@ type Guide struct {
 	rules     map[string][]intent.RuleRef
 }
 
-// NewGuide makes the guide of a state. Rules are those that an ACL name stands for.
+// NewGuide makes the guide of a state. Rules are those that an ACL name stands for; a name without any is that of an ACL that decides
+// nothing.
 func NewGuide(inventory *world.World, rules map[string][]intent.RuleRef) *Guide {
 	return &Guide{inventory: inventory, rules: rules}
 }
@@ -51,16 +52,16 @@ const maxName = 128
 
 // Key describes an entry. It returns false for an entry that decides nothing, such as one of an ACL that passes on.
 func (g *Guide) Key(e *acllog.Entry) (Key, bool) {
-	k := Key{Port: e.Protocol, ACL: Printable(e.Name), Verdict: Allowed}
+	if refs, known := g.rules[e.Name]; known && len(refs) == 0 {
+		return Key{}, false
+	}
+	k := Key{Port: portOf(e), ACL: Printable(e.Name), Verdict: Allowed}
 	switch e.Verdict {
 	case acllog.Drop, acllog.Reject:
 		k.Verdict = Denied
 	case acllog.Allow:
 	case acllog.Pass:
 		return Key{}, false
-	}
-	if e.Protocol == "tcp" || e.Protocol == "udp" || e.Protocol == "sctp" {
-		k.Port = fmt.Sprintf("%s/%d", e.Protocol, e.Port)
 	}
 	from, fromPod := g.inventory.At(e.Src.Unmap())
 	to, toPod := g.inventory.At(e.Dst.Unmap())

@@ -11,12 +11,18 @@ import (
 	"github.com/netloom/netloom/pkg/ovsdb"
 )
 
-// The actions of ACLs: drop silently, allow including replies, and continue with the next tier.
+// The actions of ACLs: drop silently, allow including replies, continue with the next tier, and allow as if there were no ACL.
 const (
 	ActionAllow = "allow-related"
 	ActionDrop  = "drop"
 	ActionPass  = "pass"
+	// ActionDefault allows like ActionAllow where connections are tracked, but does not cause them to be: without tracking, it lets a packet
+	// on as if no ACL matched.
+	ActionDefault = "allow"
 )
+
+// FirstTier is the Tier of an ACL before all tiers of policies.
+const FirstTier = -1
 
 // aclTier is the tier of ACLs if the schema has tiers, between those for administrators and for cluster-wide defaults, as
 // in other OVN controllers.
@@ -25,7 +31,7 @@ const aclTier = 2
 // ACL is an ACL before it has a row.
 type ACL struct {
 	Direction intent.Direction
-	Tier      int // if the schema has tiers; 0 is that of NetworkPolicies
+	Tier      int // if the schema has tiers; 0 is that of NetworkPolicies, and FirstTier the one before all others
 	Priority  int
 	Action    string
 	Match     string
@@ -57,7 +63,7 @@ func (a *ACL) Row(n Namer, known ovsdb.Schema, uuid, unit string) *Row {
 	fields := backends.Fields{
 		"action": a.Action, "direction": "to-lport", "priority": a.Priority, "match": a.Match, "name": a.Name,
 		"options": map[string]string{}, ColumnExternalIDs: ids,
-		"log": a.Severity != intent.SeverityNone, "severity": a.Severity.String(), "meter": "", "tier": cmp.Or(a.Tier, aclTier),
+		"log": a.Severity != intent.SeverityNone, "severity": a.Severity.String(), "meter": "", "tier": max(cmp.Or(a.Tier, aclTier), 0),
 	}
 	if a.Direction == intent.Egress {
 		fields["direction"] = "from-lport"

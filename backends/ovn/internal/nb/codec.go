@@ -10,12 +10,13 @@ import (
 	"github.com/netloom/netloom/pkg/ovsdb"
 )
 
-// How the ACLs that isolate and those that stand for several policies are explained; the direction follows.
+// How the ACLs that belong to no single policy are explained; the direction follows.
 const (
 	OriginDeny       = "default deny, "
 	OriginResolution = "address resolution, "
 	OriginHairpin    = "a pod's own service, "
 	OriginShared     = "rules of several policies, "
+	OriginStaged     = "connections that staged policies are about, "
 )
 
 // Decode decodes a row as the database returns it.
