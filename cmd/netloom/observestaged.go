@@ -1,9 +1,7 @@
 package main
 
 import (
-	"fmt"
 	"io"
-	"time"
 
 	"github.com/netloom/netloom/pkg/answers/flows"
 )
@@ -43,7 +41,7 @@ func triedText(tried []flows.Tried, i palette) string {
 			w.line("%s: no connection was seen", i.bold(t.Policy))
 			continue
 		}
-		w.line("%s: since %s: %s", i.bold(t.Policy), t.First.UTC().Format(time.RFC3339), t.Summary())
+		w.line("%s: %s", i.bold(t.Policy), t.Since())
 		for k := range t.Flows {
 			f := &t.Flows[k]
 			mark := i.bad("-")
@@ -60,6 +58,4 @@ func triedText(tried []flows.Tried, i palette) string {
 }
 
 // differenceText formats a new difference in a line.
-func differenceText(d *flows.Difference) string {
-	return fmt.Sprintf("%s -> %s %s would be %s for %s, by staged %s %s", d.From, d.To, d.Port, d.Would, d.Direction, d.Policy, d.Rule)
-}
+func differenceText(d *flows.Difference) string { return d.Policy + ": " + d.Text() }

@@ -12,6 +12,7 @@ import (
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/backends/builtin"
 	"github.com/netloom/netloom/backends/ovn"
+	"github.com/netloom/netloom/pkg/answers/flows"
 	"github.com/netloom/netloom/pkg/feedback/sdwan"
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/ovsdb"
@@ -35,7 +36,7 @@ func newPage(d *Daemon) (*page, error) {
 	}
 	p := &page{listener: listener, door: d.door.Of(listener), Page: live.New(live.Options{
 		State: pageState{d}, Cluster: d.opts.Cluster, Translation: d.opts.translation(),
-		Logs: live.Logs{Paths: d.opts.ACLLogs, Rules: ovn.LogNames},
+		Logs: live.Logs{Paths: d.opts.ACLLogs, Rules: ovn.LogNames, Differs: d.stagedDiffers},
 	})}
 	d.observe = append(d.observe, p.Observer())
 	d.coverage.OnChange(p.Covered)
@@ -148,4 +149,12 @@ func awaitConnection(ctx context.Context, t *builtin.Target) error {
 		}
 	}
 	return nil
+}
+
+// stagedDiffers reports a flow that a staged policy would decide differently.
+func (d *Daemon) stagedDiffers(difference flows.Difference, tried flows.Tried) {
+	d.metrics.StagedFlow(string(difference.Would))
+	if tried.Ref != (object.Ref{}) {
+		d.policies.Tried(tried.Ref, difference.Text(), tried.Since())
+	}
 }

@@ -18,17 +18,18 @@ type Judge struct {
 	inventory *world.World
 	would     *world.World // nil if nothing is staged
 	rules     map[string][]intent.RuleRef
-	staged    map[string]bool   // policies, as origins are written
+	staged    map[string]bool // policies, as origins are written
+	refs      map[string]object.Ref
 	replacing map[string]string // staged policies, by the policy that they are to replace
 	names     []string          // of the staged policies, sorted
 }
 
 // NewJudge makes the judge of a state. Rules are those that an ACL name stands for; a name without any is that of an ACL that only observes.
 func NewJudge(inventory *world.World, rules map[string][]intent.RuleRef) *Judge {
-	j := &Judge{inventory: inventory, would: inventory.WouldBe(), rules: rules, staged: map[string]bool{}, replacing: map[string]string{}}
+	j := &Judge{inventory: inventory, would: inventory.WouldBe(), rules: rules, staged: map[string]bool{}, refs: map[string]object.Ref{}, replacing: map[string]string{}}
 	for _, s := range inventory.State.Staged {
 		name := originText(inventory.State.Cluster, s.Policy)
-		j.staged[name], j.names = true, append(j.names, name)
+		j.staged[name], j.refs[name], j.names = true, s.Policy, append(j.names, name)
 		if s.Replaces != (object.Ref{}) {
 			j.replacing[originText(inventory.State.Cluster, s.Replaces)] = name
 		}
@@ -173,4 +174,9 @@ func portOf(e *acllog.Entry) string {
 		return fmt.Sprintf("%s/%d", e.Protocol, e.Port)
 	}
 	return e.Protocol
+}
+
+// Text describes a difference in a line, without its policy.
+func (d *Difference) Text() string {
+	return fmt.Sprintf("%s -> %s %s would be %s for %s, by %s", d.From, d.To, d.Port, d.Would, d.Direction, d.Rule)
 }

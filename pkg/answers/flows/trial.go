@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/netloom/netloom/pkg/inputs/acllog"
+	"github.com/netloom/netloom/pkg/object"
 )
 
 const (
@@ -136,7 +137,8 @@ func (t *Trial) of(name string) *tried {
 
 // Tried is what was seen of the connections that a staged policy is about.
 type Tried struct {
-	Policy string `json:"policy"` // such as NetworkPolicy/shop/db-staged
+	Policy string     `json:"policy"` // such as NetworkPolicy/shop/db-staged
+	Ref    object.Ref `json:"-"`      // of it; zero if it is not staged any more
 	// Connections is how many were seen of the pods that it selects, or that the policy which it replaces does. Not all of them need to
 	// have been logged: meters limit the lines.
 	Connections uint64      `json:"connections"`
@@ -195,25 +197,47 @@ func (t *Tried) Summary() string {
 	return text
 }
 
+// Since is the summary with the time of the first connection; "" if none was seen.
+func (t *Tried) Since() string {
+	if t.Connections == 0 {
+		return ""
+	}
+	return "since " + t.First.UTC().Format(time.RFC3339) + ": " + t.Summary()
+}
+
 // Report lists all staged policies by name, also those of whose connections none was seen.
 func (t *Trial) Report() []Tried {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	out := make([]Tried, 0, len(t.judge.names))
 	for _, name := range t.judge.names {
-		one := Tried{Policy: name}
-		if p := t.policies[name]; p != nil {
-			one.Connections, one.First, one.Last, one.Other = p.seen.count(), p.seen.first, p.seen.last, p.other.count()
-			for d, row := range p.flows {
-				one.Flows = append(one.Flows, TriedFlow{
-					From: d.From, To: d.To, Port: d.Port, Direction: d.Direction.String(), Would: d.Would, Rule: d.Rule,
-					Count: row.count(), First: row.first, Last: row.last,
-				})
-			}
-			slices.SortFunc(one.Flows, compareTried)
-		}
-		out = append(out, one)
+		out = append(out, t.report(name))
 	}
+	return out
+}
+
+// Of is what was seen for one policy, by its name.
+func (t *Trial) Of(policy string) Tried {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.report(policy)
+}
+
+// report describes what was seen for a policy. The lock is held.
+func (t *Trial) report(name string) Tried {
+	out := Tried{Policy: name, Ref: t.judge.refs[name]}
+	p := t.policies[name]
+	if p == nil {
+		return out
+	}
+	out.Connections, out.First, out.Last, out.Other = p.seen.count(), p.seen.first, p.seen.last, p.other.count()
+	for d, row := range p.flows {
+		out.Flows = append(out.Flows, TriedFlow{
+			From: d.From, To: d.To, Port: d.Port, Direction: d.Direction.String(), Would: d.Would, Rule: d.Rule,
+			Count: row.count(), First: row.first, Last: row.last,
+		})
+	}
+	slices.SortFunc(out.Flows, compareTried)
 	return out
 }
 

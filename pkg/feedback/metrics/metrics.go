@@ -27,6 +27,7 @@ type Metrics struct {
 	sets         prometheus.Gauge
 	policies     prometheus.Gauge
 	staged       prometheus.Gauge
+	differences  *prometheus.CounterVec
 	endpoints    prometheus.Gauge
 
 	plan      *prometheus.HistogramVec
@@ -98,6 +99,11 @@ func (m *Metrics) makePipeline() {
 	m.sets = m.gauge("netloom_sets", "Sets in the newest snapshot.")
 	m.policies = m.gauge("netloom_policies", "Policies in the newest snapshot, one for each direction.")
 	m.staged = m.gauge("netloom_staged_policies", "Policies that are staged: they are not in the newest snapshot.")
+	m.differences = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "netloom_staged_flows_total",
+		Help: "Flows in ACL logs that staged policies would decide differently, each counted once for a policy while it is distinguished.",
+	}, []string{"would"})
+	m.registry.MustRegister(m.differences)
 	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "netloom_oldest_unenforced_change_seconds",
 		Help: "Age of the oldest change that is not in force in every database. 0 if there is none, and on a standby.",
@@ -214,3 +220,6 @@ func (m *Metrics) Published(s Snapshot) {
 	}
 	m.remember(published{s.Revision, s.Since})
 }
+
+// StagedFlow counts a flow that a staged policy would decide differently. Would is denied or allowed.
+func (m *Metrics) StagedFlow(would string) { m.differences.WithLabelValues(would).Inc() }

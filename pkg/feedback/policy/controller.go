@@ -221,10 +221,10 @@ func (c *Controller) current() *report.World {
 		c.stood = targets
 		c.lookAll()
 	}
-	problems, staged, nodes := c.facts()
+	problems, staged, tried, nodes := c.facts()
 	c.world = report.NewWorld(report.Facts{
 		Facts:   state.Facts{Snapshot: snapshot, Problems: problems, Now: feedback.Now()},
-		Targets: targets, Cluster: c.opts.Cluster, Nodes: nodes, Staged: staged,
+		Targets: targets, Cluster: c.opts.Cluster, Nodes: nodes, Staged: staged, Tried: tried,
 	})
 	return c.world
 }

@@ -39,6 +39,7 @@ type tracker struct {
 	trouble  map[string]time.Time  // by target: since when its rounds have failed
 	contests map[string]bool       // by target: others change it faster than it is repaired
 	staged   []object.Ref          // as of the last snapshot, sorted
+	tried    map[object.Ref]string // what was seen of the connections that staged policies are about
 	kept     map[object.Ref]string // why targets keep objects that the source does not have
 }
 
@@ -53,6 +54,7 @@ func newTracker(state State, nodes bool) *tracker {
 	t := &tracker{
 		state: state, moved: make(chan struct{}, 1), known: map[object.Ref]tracked{}, open: map[object.Ref]bool{},
 		sized: map[intent.SetID]bool{}, trouble: map[string]time.Time{}, contests: map[string]bool{}, kept: map[object.Ref]string{},
+		tried: map[object.Ref]string{},
 	}
 	if nodes {
 		t.nodes = map[string]bool{}
@@ -135,6 +137,7 @@ func (t *tracker) takeStaged(now []object.Ref) {
 	for _, lists := range [][2][]object.Ref{{was, now}, {now, was}} {
 		for _, ref := range lists[0] {
 			if _, both := slices.BinarySearchFunc(lists[1], ref, object.Ref.Compare); !both {
+				delete(t.tried, ref)
 				t.add(ref)
 			}
 		}
@@ -332,10 +335,10 @@ func (t *tracker) takeSized() []intent.SetID {
 }
 
 // facts returns what the tracker contributes to a world.
-func (t *tracker) facts() (problems []object.Problem, staged []object.Ref, nodes []string) {
+func (t *tracker) facts() (problems []object.Problem, staged []object.Ref, tried map[object.Ref]string, nodes []string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.faults, t.staged, slices.Sorted(maps.Keys(t.nodes))
+	return t.faults, t.staged, maps.Clone(t.tried), slices.Sorted(maps.Keys(t.nodes))
 }
 
 // isReported reports whether objects of a kind are reported on.

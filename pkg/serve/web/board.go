@@ -31,8 +31,8 @@ func (n *newest) board(s State) *board {
 		return n.of
 	}
 	b := &board{state: s}
-	b.promotion = sync.OnceValue(func() world.Promotion { return world.Promote(slices.Values(slices.Concat(s.world(), s.policies()))) })
-	b.inventory = sync.OnceValue(func() *world.World { return world.New(b.withStaged(n.translation)) })
+	b.promotion = sync.OnceValue(b.state.promotion)
+	b.inventory = sync.OnceValue(func() *world.World { return world.New(b.state.with(b.promotion(), n.translation)) })
 	b.ground = sync.OnceValue(func() *ground { return newGround(s.State) })
 	b.policyList = sync.OnceValue(b.listPolicies)
 	b.pods = sync.OnceValue(b.listPods)
@@ -61,16 +61,23 @@ type board struct {
 	maps         memory
 }
 
-// withStaged is the state with its staged policies, and what they would mean.
-func (b *board) withStaged(opts translator.Options) world.State {
-	out, promotion := b.state.State, b.promotion()
+// WithStaged is the state with its staged policies, and what they would mean.
+func (s *State) WithStaged(opts translator.Options) world.State { return s.with(s.promotion(), opts) }
+
+// promotion is of the staged policies.
+func (s *State) promotion() world.Promotion {
+	return world.Promote(slices.Values(slices.Concat(s.world(), s.policies())))
+}
+
+func (s *State) with(promotion world.Promotion, opts translator.Options) world.State {
+	out := s.State
 	if len(promotion.Staged) == 0 {
 		return out
 	}
 	out.Staged = promotion.Staged
-	of := b.state.State
+	of := s.State
 	out.WouldBe = func() world.State {
-		would, err := draft.Make(of, b.state.world(), draft.Edit{Put: promotion.Put, Removed: promotion.Removed}, opts)
+		would, err := draft.Make(of, s.world(), draft.Edit{Put: promotion.Put, Removed: promotion.Removed}, opts)
 		if err != nil {
 			return of // every object of a state can be translated, since it was
 		}

@@ -27,6 +27,7 @@ type FlowLog struct {
 	flows.Report
 
 	History flows.History
+	Staged  []flows.Tried // what staged policies would decide differently
 }
 
 // LogFile is an ACL log that is followed.
@@ -41,9 +42,30 @@ type Flows struct {
 	Seconds int                      `json:"windowSeconds,omitempty"`
 	Until   time.Time                `json:"until,omitzero"` // the newest line
 	Flows   []flows.Described        `json:"flows"`
+	Staged  []StagedLine             `json:"staged,omitempty"` // what staged policies would decide differently
 	More    int                      `json:"moreFlows,omitempty"`
 	Counts  map[flows.Verdict]uint64 `json:"counts"`          // lines of the flows that are listed or left out
 	Other   map[flows.Verdict]uint64 `json:"other,omitempty"` // lines of flows that are not told apart, because there are too many
+}
+
+// StagedLine is what was seen of the connections that a staged policy is about.
+type StagedLine struct {
+	flows.Tried
+
+	Summary string `json:"summary"`
+}
+
+// maxTriedFlows is how many flows are listed for each staged policy.
+const maxTriedFlows = 20
+
+func stagedLines(tried []flows.Tried) []StagedLine {
+	var out []StagedLine
+	for _, t := range tried {
+		line := StagedLine{Tried: t, Summary: t.Since()}
+		line.Flows, _ = cut(t.Flows, maxTriedFlows)
+		out = append(out, line)
+	}
+	return out
 }
 
 // flows lists the observed connections.
@@ -83,7 +105,7 @@ func describeFlows(q url.Values, log FlowLog, inv *world.World) (*Flows, error) 
 	}
 	out := &Flows{
 		Logs: append([]LogFile{}, log.Logs...), Seconds: int(log.Window.Seconds()), Until: log.Until,
-		Counts: map[flows.Verdict]uint64{}, Other: log.Other,
+		Counts: map[flows.Verdict]uint64{}, Other: log.Other, Staged: stagedLines(log.Staged),
 	}
 	found := slices.DeleteFunc(log.Flows, func(f flows.Flow) bool {
 		names := strings.ToLower(strings.Join([]string{f.From, f.To, f.Port, f.Policy, f.ACL}, " "))

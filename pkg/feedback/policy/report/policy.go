@@ -33,6 +33,7 @@ const (
 	ReasonNoTarget        = "NoTarget"
 	ReasonStaged          = "Staged" // it is not to be enforced, and nothing of it is
 
+	ReasonWouldDiffer  = "WouldDiffer"  // of a note: a staged policy would decide a connection differently
 	ReasonTranslated   = "Translated"   // of a note
 	ReasonLoadBalanced = "LoadBalanced" // of a note
 )
@@ -131,6 +132,9 @@ func (w *World) target(t *target, p Policy, intents []*intent.Policy, had *v1alp
 	}
 	if out.Reason == ReasonEnforced && w.isStaged(p) {
 		out.Reason, out.Message = ReasonStaged, "it is staged: it neither denies nor allows anything"
+		if tried := w.Tried[p.Key()]; tried != "" {
+			out.Message = cut(out.Message + "; " + tried)
+		}
 		out.Generation, out.Since, out.Revision, out.Rows = 0, nil, 0, 0
 	}
 	out.MissingSubjects = count(missing.Len())

@@ -36,6 +36,8 @@ type Facts struct {
 	Nodes []string
 	// Staged are the policies that are staged, sorted: no target enforces them, and that is in order.
 	Staged []object.Ref
+	// Tried is what was seen of the connections that staged policies are about, as text; nothing for a policy without.
+	Tried map[object.Ref]string
 }
 
 // World is what is known at one moment. It is not safe for concurrent use: it caches what it has worked out.

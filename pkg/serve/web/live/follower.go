@@ -15,6 +15,7 @@ import (
 	"github.com/netloom/netloom/pkg/inputs/acllog"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/serve/web"
+	"github.com/netloom/netloom/translator"
 )
 
 const (
@@ -29,13 +30,18 @@ type Logs struct {
 	Paths []string
 	// Rules are those that the names of ACLs stand for.
 	Rules func(*intent.Snapshot) map[string][]intent.RuleRef
+	// Differs is called for each flow that a staged policy would decide differently, when it is first seen, with what was seen for that
+	// policy so far; nil calls nothing. Several goroutines call it.
+	Differs func(flows.Difference, flows.Tried)
 }
 
 // follower counts the lines of ACL logs. The pods and policies of a line are those of the newest state when it is read.
 type follower struct {
-	logs     Logs
-	newest   func() (web.State, bool)
-	recorder *flows.Recorder
+	logs        Logs
+	newest      func() (web.State, bool)
+	translation translator.Options // of states with staged policies in force
+	recorder    *flows.Recorder
+	trial       *flows.Trial
 
 	mu       sync.Mutex
 	number   uint64    // of the state that the guide is of
@@ -43,9 +49,12 @@ type follower struct {
 	faults   []error   // by path: why it cannot be read
 }
 
-func newFollower(logs Logs, newest func() (web.State, bool)) *follower {
-	empty := flows.NewGuide(world.New(world.State{Snapshot: intent.NewSnapshot()}), nil)
-	return &follower{logs: logs, newest: newest, recorder: flows.NewRecorder(empty, flowWindow), faults: make([]error, len(logs.Paths))}
+func newFollower(logs Logs, newest func() (web.State, bool), translation translator.Options) *follower {
+	empty := world.New(world.State{Snapshot: intent.NewSnapshot()})
+	return &follower{
+		logs: logs, newest: newest, translation: translation, recorder: flows.NewRecorder(flows.NewGuide(empty, nil), flowWindow),
+		trial: flows.NewTrial(flows.NewJudge(empty, nil)), faults: make([]error, len(logs.Paths)),
+	}
 }
 
 // run follows the logs until ctx ends. A log that cannot be read is tried again: nothing else depends on it.
@@ -91,6 +100,11 @@ func (f *follower) line(line []byte) {
 	}
 	f.guide(now)
 	f.recorder.Line(line, now)
+	for _, d := range f.trial.Line(line, now) {
+		if f.logs.Differs != nil {
+			f.logs.Differs(d, f.trial.Of(d.Policy))
+		}
+	}
 }
 
 // guide makes lines be read with the newest state. Indexing a large cluster takes a while: a constantly changing state is not indexed for
@@ -105,7 +119,9 @@ func (f *follower) guide(now time.Time) {
 	if !ok || state.Number == f.number {
 		return
 	}
-	f.recorder.Use(flows.NewGuide(world.New(state.State), f.logs.Rules(state.Snapshot)))
+	rules, inventory := f.logs.Rules(state.Snapshot), world.New(state.WithStaged(f.translation))
+	f.recorder.Use(flows.NewGuide(inventory, rules))
+	f.trial.Use(flows.NewJudge(inventory, rules))
 	f.number = state.Number
 	f.earliest = time.Now().Add(max(guideGap, guideShare*time.Since(now)))
 }
@@ -113,7 +129,7 @@ func (f *follower) guide(now time.Time) {
 // report is what the logs say by now.
 func (f *follower) report() web.FlowLog {
 	now := time.Now()
-	out := web.FlowLog{Window: flowWindow, Report: f.recorder.Report(now), History: f.recorder.History(now)}
+	out := web.FlowLog{Window: flowWindow, Report: f.recorder.Report(now), History: f.recorder.History(now), Staged: f.trial.Report()}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for i, path := range f.logs.Paths {

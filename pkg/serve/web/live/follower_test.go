@@ -131,6 +131,51 @@ func TestALogIsShownAsFlowsOfTheStateAtThatTime(t *testing.T) {
 	})
 }
 
+// TestStagedPoliciesAreTriedOnALog follows a log while a policy is staged, enforced, and staged again.
+func TestStagedPoliciesAreTriedOnALog(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "ovn-controller.log")
+		var told []string
+		c := &cluster{tr: translator.New(translator.Options{}), objects: map[object.Ref]runtime.Object{}}
+		c.page = live.New(live.Options{State: c, Logs: live.Logs{
+			Paths: []string{path}, Rules: ovn.LogNames,
+			Differs: func(d flows.Difference, tried flows.Tried) {
+				told = append(told, d.Policy+": "+d.Text()+"; "+tried.Summary())
+			},
+		}})
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { defer close(done); c.page.Follow(ctx, quiet()) }()
+		pass := func() {
+			time.Sleep(2 * time.Second)
+			synctest.Wait()
+		}
+		seen := func() string {
+			return acllogtest.Line(time.Now(), ovn.ObservingName(intent.Ingress), acllog.Pass, "10.0.0.1", "10.0.0.2", 5432)
+		}
+		staged, enforced := deny("db"), deny("db")
+		staged.Annotations = map[string]string{object.EnforcementAnnotation: object.EnforcementStaged}
+		c.put(t, pod("web", "10.0.0.1"), pod("db", "10.0.0.2"), staged)
+		pass()
+		acllogtest.Append(t, path, seen()+seen())
+		pass()
+		require.Equal(t, []string{
+			"NetworkPolicy/shop/db: shop/web -> shop/db tcp/5432 would be denied for ingress, by default deny; 1 connection, 1 flow would be denied",
+		}, told)
+		require.Len(t, c.page.Flows().Staged, 1)
+		require.EqualValues(t, 2, c.page.Flows().Staged[0].Connections)
+		require.Empty(t, c.page.Flows().Flows, "nothing decided")
+		c.put(t, enforced)
+		pass()
+		acllogtest.Append(t, path, seen())
+		pass()
+		require.Len(t, told, 1)
+		require.Empty(t, c.page.Flows().Staged)
+		stop()
+		<-done
+	})
+}
+
 func bySource(log web.FlowLog) map[string]uint64 {
 	out := map[string]uint64{}
 	for i := range log.Flows {

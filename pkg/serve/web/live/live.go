@@ -81,7 +81,7 @@ func New(opts Options) *Page {
 		objects: map[object.Ref]runtime.Object{},
 	}
 	p.notes = newNotes(p.feed)
-	p.flows = newFollower(opts.Logs, p.newest)
+	p.flows = newFollower(opts.Logs, p.newest, opts.Translation)
 	return p
 }
 

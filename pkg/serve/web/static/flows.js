@@ -36,6 +36,7 @@ export function flows(root, _, parameters) {
         h('p', { class: 'note' }, `The last ${span(f.windowSeconds)} of ${f.logs.map((log) => log.path).join(', ')}. `,
           f.until ? ['Newest line: ', when(f.until), '. '] : 'There is no line of a logged connection yet. ',
           'Only policies with logging enabled write lines, and each node writes its own log: what only other nodes log is not shown.'),
+        (f.staged ?? []).map(tried),
         f.flows.length > 0 ? list(f) : h('p', {}, asked.q || asked.verdict ? 'No such connection.' : 'No connection was logged.'),
         f.moreFlows > 0 && h('p', { class: 'note' }, `and ${count(f.moreFlows, 'connection')} more: search for a pod or a policy`),
         Object.entries(f.other ?? {}).map(([word, n]) => h('p', { class: 'note' }, `There was no room to tell ${n} ${word} lines apart.`)));
@@ -69,4 +70,13 @@ function now(one) {
   return [
     one.change?.length > 0 && h('details', {}, h('summary', { 'data-key': `change ${one.from} ${one.to} ${one.port}` }, 'What it would take'), h('ul', {}, one.change.map((line) => h('li', {}, line)))),
     one.now && h('a', { href: href('suggest', question) }, 'Suggest a policy')];
+}
+
+// tried shows what was seen of the connections that a staged policy is about.
+function tried(one) {
+  return h('section', { class: 'tried' },
+    h('p', {}, object(one.policy), ' is staged; ', one.summary || 'no connection of its pods was seen', '.'),
+    one.flows?.length > 0 && table('What ' + one.policy + ' would decide differently', ['Connection', 'Would be', 'By', 'Times', 'Last seen'], one.flows.map((f) => [
+      [end(f.from), ' → ', end(f.to), ' ', h('span', { class: 'mono' }, f.port)],
+      [verdict(f.would), ' for ', f.direction], f.rule.startsWith('spec.') ? h('code', {}, f.rule) : f.rule, String(f.count), when(f.last)])));
 }

@@ -76,7 +76,7 @@ function said(p) {
   const titles = Object.fromEntries(p.sets.map((s) => [s.id, s]));
   const called = (id) => titles[id] ? `${titles[id].title} (${size(titles[id])})` : id;
   return [
-    p.staged ? h('p', {}, p.staged) : '',
+    p.staged ? h('p', {}, p.staged, '. ', h('a', { href: href('flows') }, 'What it would decide differently')) : '',
     h('h2', {}, 'Problems'), problems(p.problems),
     p.findings?.length > 0 && [h('h2', {}, 'Rules without effect, and contradictions'), h('ul', {}, p.findings.map((f) => h('li', {}, f)))],
     h('h2', {}, 'Rules'),
