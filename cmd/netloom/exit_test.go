@@ -141,6 +141,9 @@ func TestExitCodes(t *testing.T) {
 		{"impact that does not count", []string{"impact", "-f", good, "--with", policy, "--fail-on", "opened"}, exitDone},
 
 		{"impact of staged policies", []string{"impact", "-f", staged, "--staged"}, exitDiffers},
+		{"impact on a node that is none", []string{"impact", "-f", staged, "--staged", "--conntrack", log}, exitFailed},
+		{"impact on a dump without connections", []string{"impact", "-f", staged, "--staged", "--live", "--conntrack", comment}, exitCannotTell},
+		{"impact on a dump that does not exist", []string{"impact", "-f", staged, "--staged", "--live", "--conntrack", "none"}, exitFailed},
 		{"impact of no staged policy", []string{"impact", "-f", denied, "--staged"}, exitDone},
 		{"impact of staged policies and a change", []string{"impact", "-f", staged, "--staged", "--with", policy}, exitFailed},
 		{"stage a policy", []string{"stage", "-f", policy}, exitDone},

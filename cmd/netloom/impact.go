@@ -24,6 +24,9 @@ For a pull request, -o markdown prints a comment, and --fail-on sets which chang
 Policies that are staged change nothing in either state. --staged compares the state of -f with the one in which its staged
 policies are enforced, in place of those that they name.
 
+--live lists the established connections that the change would cut or keep: those that the datapath of this machine tracks, if it is a
+node with Open vSwitch, or those of a dump with --conntrack. A connection is known only on the nodes that it passes, so ask each node.
+
 A pod that only the second state has is compared with its counterpart in the first: a pod with the same labels, or of the same
 workload. If there is none, all its connections are new. For a changed policy that selects none of the pods, since an operator
 creates them at run time, for example, the list says what the policy itself opens and closes.
@@ -33,6 +36,7 @@ with 1 on an error.`,
 		Example: `  netloom impact -f examples --without networkpolicy/shop/db
   netloom impact -f policies --with changed.yaml
   netloom impact -f policies --staged
+  netloom impact -f examples -f docs/staged/staged.yaml --staged --live --conntrack docs/staged/conntrack.txt
   netloom impact --from main/policies --to branch/policies -o json
   netloom impact --from main/policies --to branch/policies -o markdown --fail-on opened`,
 		Args: cobra.NoArgs,
@@ -43,13 +47,14 @@ with 1 on an error.`,
 	states.manifests.firewalls, states.manifests.networks = true, true
 	refuseZone(cmd)
 	output := bindOutput(cmd, formTable, formJSON, formYAML, formMarkdown, formDOT, formSVG)
+	live := bindConntrack(cmd)
 	staged := false
 	cmd.Flags().BoolVar(&staged, "staged", false, "compare with the state in which the staged policies of -f are enforced, instead of --with")
 	failOn := failOnAny
 	cmd.Flags().StringVar(&failOn, "fail-on", failOnAny, "when to exit with 2: if connections are opened, closed or either (any), or never")
 	complete(cmd, "fail-on", failOnOpened, failOnClosed, failOnAny, never)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if err := worst(output.check(), checkFailOn(failOn)); err != nil {
+		if err := worst(output.check(), checkFailOn(failOn), live.check(output.form)); err != nil {
 			return err
 		}
 		load := states.load
@@ -61,6 +66,9 @@ with 1 on an error.`,
 			return err
 		}
 		printReading(cmd, &after)
+		if live.live {
+			return worst(live.print(cmd, before, after, output.form), certain(&before, &after))
+		}
 		done := progress(cmd, "comparing")
 		impact := impact.Of(before, after)
 		done()

@@ -221,6 +221,7 @@ var rooms = []room{
 		"pkg/answers/world", "pkg/inputs/manifest", "pkg/intent", "translator", "k8s.io/apimachinery/pkg/runtime", policyAPI, yaml, testify, logrus,
 	}},
 	{dir: "pkg/inputs/acllog"},
+	{dir: "pkg/inputs/conntrack"},
 	{dir: "pkg/inputs/acllog/acllogtest", may: []string{"pkg/inputs/acllog"}},
 	{dir: "pkg/answers/flows", may: []string{"pkg/answers/question", "pkg/answers/world", "pkg/inputs/acllog", "pkg/intent", "pkg/object"}},
 	{dir: "pkg/answers/suggest", pure: true, may: []string{

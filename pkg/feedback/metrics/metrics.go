@@ -104,6 +104,9 @@ func (m *Metrics) makePipeline() {
 		Help: "Flows in ACL logs that staged policies would decide differently, each counted once for a policy while it is distinguished.",
 	}, []string{"would"})
 	m.registry.MustRegister(m.differences)
+	for _, would := range []string{"denied", "allowed"} {
+		m.differences.WithLabelValues(would)
+	}
 	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "netloom_oldest_unenforced_change_seconds",
 		Help: "Age of the oldest change that is not in force in every database. 0 if there is none, and on a standby.",

@@ -207,6 +207,10 @@ func TestLinesOfEveryNodeHaveTheNamesOfTheCluster(t *testing.T) {
 		cluster := names(objects, "")
 		for _, node := range c.Nodes {
 			for name, rules := range names(objects, node.Name) {
+				if len(rules) == 0 {
+					require.Contains(t, cluster, name) // it only observes
+					continue
+				}
 				require.NotEmpty(t, cluster[name], "seed %d: node %s logs %q", seed, node.Name, name)
 				compared += len(rules)
 			}
