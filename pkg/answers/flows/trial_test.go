@@ -16,6 +16,7 @@ import (
 	"github.com/netloom/netloom/pkg/inputs/acllog"
 	"github.com/netloom/netloom/pkg/inputs/acllog/acllogtest"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
 )
 
 // stagedShop has a policy in force for db, an edit of it that lets in other pods, and one that would isolate web.
@@ -65,7 +66,10 @@ func seen(at time.Time, src, dst string, port int) []byte {
 // that are about others.
 func TestATrialCountsWhatWouldBeDifferent(t *testing.T) {
 	trial := flows.NewTrial(judgeOf(t, stagedShop))
-	require.Equal(t, []flows.Tried{{Policy: "NetworkPolicy/shop/db-staged"}, {Policy: "NetworkPolicy/shop/web"}}, trial.Report())
+	ref := func(name string) object.Ref { return object.Ref{Kind: object.KindNetworkPolicy, Namespace: "shop", Name: name} }
+	require.Equal(t, []flows.Tried{
+		{Policy: "NetworkPolicy/shop/db-staged", Ref: ref("db-staged")}, {Policy: "NetworkPolicy/shop/web", Ref: ref("web")},
+	}, trial.Report())
 	later := noon.Add(time.Hour)
 	fresh := trial.Line(seen(noon, "10.0.0.3", "10.0.0.2", 5432), later)
 	require.Equal(t, []flows.Difference{{
