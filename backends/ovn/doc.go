@@ -9,7 +9,8 @@
 //
 // Each set that is the peer of a rule becomes one Address_Set for each address family, except that a few prefixes are
 // written into the match instead. Everything isolated in a direction is in one further port group, with one ACL that drops,
-// and one that lets address resolution pass.
+// and one that lets address resolution pass. What staged policies select in a direction is in another one, with one ACL that logs new
+// connections and decides nothing.
 //
 // A match names one address family and one address set, without negations, and merges the ports of a protocol, so that
 // the data plane needs as many flows as the set has addresses, not products of them.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -31,7 +32,7 @@ func bindConntrack(cmd *cobra.Command) *trackedFlag {
 func (f *trackedFlag) check(form string) error {
 	switch {
 	case f.dump != "" && !f.live:
-		return fmt.Errorf("--conntrack: expected --live as well")
+		return errors.New("--conntrack: expected --live as well")
 	case f.live && form != formTable && form != formJSON && form != formYAML:
 		return fmt.Errorf("--live: -o %s: expected table, json or yaml", form)
 	}
@@ -47,9 +48,9 @@ func (f *trackedFlag) print(cmd *cobra.Command, before, after world.State, form 
 	if more > 0 {
 		cmd.PrintErrf("note: %s beyond the limit, not judged\n", counted(more, "connection"))
 	}
+	protocols := map[string]intent.Protocol{"tcp": intent.TCP, "udp": intent.UDP, "sctp": intent.SCTP, "icmp": intent.ICMP, "icmpv6": intent.ICMPv6}
 	var flows []intent.Flow
 	for _, c := range all {
-		protocols := map[string]intent.Protocol{"tcp": intent.TCP, "udp": intent.UDP, "sctp": intent.SCTP, "icmp": intent.ICMP, "icmpv6": intent.ICMPv6}
 		flows = append(flows, intent.Flow{
 			Src: intent.Party{Addr: c.Src}, Dst: intent.Party{Addr: c.Dst}, Protocol: protocols[c.Protocol], Port: c.Port,
 		})

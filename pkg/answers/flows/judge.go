@@ -158,14 +158,10 @@ func sideOf(v *intent.Verdict, d intent.Direction) *intent.Decision {
 
 // protocolOf reads the protocol of an entry; false for one that policies do not know.
 func protocolOf(name string) (intent.Protocol, bool) {
-	for text, p := range map[string]intent.Protocol{
+	p, ok := map[string]intent.Protocol{
 		"tcp": intent.TCP, "udp": intent.UDP, "sctp": intent.SCTP, "icmp": intent.ICMP, "icmp6": intent.ICMPv6,
-	} {
-		if name == text {
-			return p, true
-		}
-	}
-	return 0, false
+	}[name]
+	return p, ok
 }
 
 // portOf is the port of an entry, such as tcp/5432, or only the protocol if it has none.
