@@ -46,7 +46,9 @@ func (x *exchange) refuse(why refusal) bool {
 		header.Set("Content-Type", "text/plain; charset=utf-8")
 	}
 	header.Set("Cache-Control", "no-cache, private")
-	header.Set("X-Content-Type-Options", "nosniff")
+	if why.code != http.StatusUnauthorized { // whose answer has a type that was negotiated
+		header.Set("X-Content-Type-Options", "nosniff")
+	}
 	header.Set(auditHeader, x.auditID)
 	x.w.WriteHeader(why.code)
 	switch {

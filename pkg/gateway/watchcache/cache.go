@@ -32,6 +32,9 @@ type Config struct {
 	WriteTimeout time.Duration
 	// BookmarkInterval is the time between bookmarks. Zero means a minute.
 	BookmarkInterval time.Duration
+	// ReviewInterval is the time after which the Authorizer is asked again whether a watch in progress is allowed, or up to a quarter
+	// more, so that not all are asked about at once. Zero means 4 minutes.
+	ReviewInterval time.Duration
 	// ConfirmInterval is the time between two comparisons of a kind with what the upstream has. Zero means confirm.DefaultInterval.
 	ConfirmInterval time.Duration
 	Log             logrus.FieldLogger
@@ -58,6 +61,7 @@ func New(config Config) (*Cache, error) {
 	}
 	for d, otherwise := range map[*time.Duration]time.Duration{
 		&config.StaleAfter: 10 * time.Second, &config.WriteTimeout: 30 * time.Second, &config.BookmarkInterval: time.Minute,
+		&config.ReviewInterval: 4 * time.Minute,
 	} {
 		if *d == 0 {
 			*d = otherwise
@@ -70,6 +74,7 @@ func New(config Config) (*Cache, error) {
 		k := &kind{Resource: r, history: newHistory(), stale: config.StaleAfter, log: config.Log, group: &c.done}
 		k.upstream = upstream{transport: config.Upstream, resource: &k.Resource}
 		k.proof = k.confirmed(api)
+		k.form.Store(k.empty())
 		c.kinds[r.path("")] = k
 	}
 	return c, nil
@@ -95,9 +100,15 @@ func (c *Cache) Serve(w http.ResponseWriter, r *http.Request) bool {
 
 // allowed asks the authorizer. Refusals and failures are alike: the upstream decides, and words, what the client gets.
 func (c *Cache) allowed(r *http.Request, q *query) bool {
+	decision, err := c.review(r, q)
+	return err == nil && decision == authorizer.DecisionAllow
+}
+
+// review returns what the authorizer says of q.
+func (c *Cache) review(r *http.Request, q *query) (authorizer.Decision, error) {
 	user, ok := request.UserFrom(r.Context())
 	if !ok {
-		return false
+		return authorizer.DecisionDeny, nil
 	}
 	a := authorizer.AttributesRecord{
 		User: user, Verb: "list", Namespace: q.namespace, APIGroup: q.kind.Group, APIVersion: q.kind.Version,
@@ -110,7 +121,7 @@ func (c *Cache) allowed(r *http.Request, q *query) bool {
 	a.Name, _ = q.fields.RequiresExactMatch(fieldName)
 	a.LabelSelectorRequirements, _ = q.labels.Requirements()
 	decision, _, err := c.config.Authorizer.Authorize(r.Context(), a)
-	return err == nil && decision == authorizer.DecisionAllow
+	return decision, err
 }
 
 // started makes sure that the history of k is being kept, and reports whether it is.

@@ -29,6 +29,8 @@ type kind struct {
 	proof     *confirm.Kind
 	heldSince atomic.Pointer[time.Time] // when the history began for the first time
 
+	form atomic.Pointer[form] // of bookmarks
+
 	group   *sync.WaitGroup // of everything that k starts
 	problem string          // of the last attempt, as logged
 
@@ -150,13 +152,21 @@ func (k *kind) deliver(version uint64) handler {
 			}
 			return nil
 		},
-		bookmark: func(v uint64) error {
+		bookmark: func(v uint64, object []byte) error {
 			err := inOrder(v)
 			if err == nil {
+				k.learn(object)
 				k.progress(v)
 			}
 			return err
 		},
+	}
+}
+
+// learn takes over the form of the upstream's bookmarks.
+func (k *kind) learn(object []byte) {
+	if f, err := newForm(object); err == nil { // its version has been read, so there is no error
+		k.form.Store(f)
 	}
 }
 
@@ -259,7 +269,7 @@ func (k *kind) rounds(ctx context.Context) {
 // can show that there was none; an API server sends one each minute, and one two seconds before the time limit of a
 // watch. So a short watch from where the history is gets there within about a second.
 func (k *kind) catchUp(ctx context.Context) error {
-	const bookmarkBeforeEnd, margin = 2 * time.Second, time.Second
+	const margin = time.Second
 	want, err := k.upstream.current(ctx)
 	if err != nil {
 		return err

@@ -17,29 +17,36 @@ type Resource struct {
 	// Fields returns the fields, besides metadata.name and metadata.namespace, that field selectors may refer to, from the JSON
 	// of an object. It returns the same names for every object. Nil means there are none.
 	Fields func(raw []byte) (fields.Set, error)
+	// Empty are the members that an object of the kind has beside kind, apiVersion and metadata if nothing is in it, each after a comma,
+	// as the upstream writes them. Bookmarks have them until the upstream itself has sent one.
+	Empty string
 }
 
 // Resources returns the kinds that netloom itself watches.
 func Resources() []Resource {
 	core := schema.GroupVersion{Version: "v1"}
-	row := func(gv schema.GroupVersion, plural, kind string, namespaced bool, fields func([]byte) (fields.Set, error)) Resource {
-		return Resource{GroupVersionResource: gv.WithResource(plural), Kind: kind, Namespaced: namespaced, Fields: fields}
+	row := func(gv schema.GroupVersion, plural, kind string, namespaced bool, fields func([]byte) (fields.Set, error), empty string) Resource {
+		return Resource{GroupVersionResource: gv.WithResource(plural), Kind: kind, Namespaced: namespaced, Fields: fields, Empty: empty}
 	}
 	policies := func(version string) schema.GroupVersion {
 		return schema.GroupVersion{Group: "policy.networking.k8s.io", Version: version}
 	}
 	return []Resource{
-		row(core, "pods", "Pod", true, podFields),
-		row(core, "namespaces", "Namespace", false, namespaceFields),
-		row(core, "nodes", "Node", false, nodeFields),
-		row(core, "services", "Service", true, serviceFields),
-		row(schema.GroupVersion{Group: "discovery.k8s.io", Version: "v1"}, "endpointslices", "EndpointSlice", true, nil),
-		row(schema.GroupVersion{Group: "networking.k8s.io", Version: "v1"}, "networkpolicies", "NetworkPolicy", true, nil),
-		row(policies("v1alpha2"), "clusternetworkpolicies", "ClusterNetworkPolicy", false, nil),
-		row(policies("v1alpha1"), "adminnetworkpolicies", "AdminNetworkPolicy", false, nil),
-		row(policies("v1alpha1"), "baselineadminnetworkpolicies", "BaselineAdminNetworkPolicy", false, nil),
+		row(core, "pods", "Pod", true, podFields, `,"spec":{"containers":null},"status":{}`),
+		row(core, "namespaces", "Namespace", false, namespaceFields, `,"spec":{},"status":{}`),
+		row(core, "nodes", "Node", false, nodeFields, emptyNode),
+		row(core, "services", "Service", true, serviceFields, `,"spec":{},"status":{"loadBalancer":{}}`),
+		row(schema.GroupVersion{Group: "discovery.k8s.io", Version: "v1"}, "endpointslices", "EndpointSlice", true, nil, `,"addressType":"","endpoints":null,"ports":null`),
+		row(schema.GroupVersion{Group: "networking.k8s.io", Version: "v1"}, "networkpolicies", "NetworkPolicy", true, nil, `,"spec":{"podSelector":{}}`),
+		row(policies("v1alpha2"), "clusternetworkpolicies", "ClusterNetworkPolicy", false, nil, ""),
+		row(policies("v1alpha1"), "adminnetworkpolicies", "AdminNetworkPolicy", false, nil, ""),
+		row(policies("v1alpha1"), "baselineadminnetworkpolicies", "BaselineAdminNetworkPolicy", false, nil, ""),
 	}
 }
+
+const emptyNode = `,"spec":{},"status":{"daemonEndpoints":{"kubeletEndpoint":{"Port":0}},"nodeInfo":{"machineID":"","systemUUID":"",` +
+	`"bootID":"","kernelVersion":"","osImage":"","containerRuntimeVersion":"","kubeletVersion":"","kubeProxyVersion":"","operatingSystem":"",` +
+	`"architecture":""}}`
 
 // path returns the API path of a list; namespace "" means all.
 func (r *Resource) path(namespace string) string {

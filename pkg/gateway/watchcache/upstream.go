@@ -93,7 +93,7 @@ func (u upstream) page(ctx context.Context, timeout time.Duration, parameters ur
 type handler struct {
 	connected func()
 	event     func(kind string, o *object) error
-	bookmark  func(version uint64) error
+	bookmark  func(version uint64, object []byte) error
 }
 
 // watch delivers the changes after a version until the upstream ends the watch, which it does after a time, or until a
@@ -147,7 +147,7 @@ func (u upstream) deliver(kind string, raw json.RawMessage, h handler) error {
 		if err != nil {
 			return err
 		}
-		return h.bookmark(version)
+		return h.bookmark(version, raw)
 	case "ADDED", "MODIFIED", "DELETED":
 		o, err := u.resource.parse(raw)
 		if err != nil {

@@ -1,14 +1,16 @@
 package watchcache
 
 import (
+	"context"
 	"encoding/json"
 	"io"
 	"math/rand/v2"
 	"net/http"
-	"strconv"
+	"sync"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
 )
 
 // serveWatch answers a watch until it ends.
@@ -34,6 +36,14 @@ func (c *Cache) serveWatch(w http.ResponseWriter, r *http.Request, q *query) boo
 	}
 	f := &follower{stream: s, query: q, version: from, watcher: newWatcher(q.scope()), gone: r.Context().Done(), closed: c.life.Done()}
 	defer q.kind.unsubscribe(f.watcher)
+	f.reviewed = c.config.ReviewInterval
+	ctx, cancel := context.WithCancel(r.Context())
+	defer f.asked.Wait()
+	defer cancel()
+	f.refused = func() bool {
+		decision, err := c.review(r.WithContext(ctx), q)
+		return err == nil && decision != authorizer.DecisionAllow
+	}
 	f.follow(q.timeout, c.config.BookmarkInterval)
 	return true
 }
@@ -102,7 +112,7 @@ func (s *stream) initial(q *query, objects *state, version uint64) {
 }
 
 func (s *stream) bookmark(q *query, version uint64, more string) {
-	s.event("BOOKMARK", []byte(q.kind.typeMeta()+`"metadata":{"resourceVersion":"`+strconv.FormatUint(version, 10)+`"`+more+`}}`))
+	s.event("BOOKMARK", q.kind.form.Load().object(version, more))
 }
 
 // expired tells the client that it has to list again.
@@ -127,6 +137,10 @@ type follower struct {
 	watcher *watcher
 	gone    <-chan struct{} // the client is
 	closed  <-chan struct{} // the cache is
+
+	reviewed time.Duration  // the time between two reviews of the client's permission
+	refused  func() bool    // asks whether the client no longer has it; false if nobody can say
+	asked    sync.WaitGroup // of refused
 }
 
 // follow returns when the watch ends: reads from the history until there is nothing new, then from the queue.
@@ -135,6 +149,14 @@ func (f *follower) follow(timeout, interval time.Duration) {
 	defer end.Stop()
 	bookmark := time.NewTimer(interval + rand.N(interval/8+1)) //nolint:gosec // it spreads load
 	defer bookmark.Stop()
+	last := &time.Timer{} // without a time, there is no last bookmark
+	if timeout > bookmarkBeforeEnd {
+		last = time.NewTimer(timeout - bookmarkBeforeEnd)
+		defer last.Stop()
+	}
+	review := time.NewTimer(f.pause())
+	defer review.Stop()
+	refused := make(chan bool, 1)
 	live := false
 	for f.err == nil {
 		if !live {
@@ -161,6 +183,15 @@ func (f *follower) follow(timeout, interval time.Duration) {
 		case <-bookmark.C:
 			bookmark.Reset(interval)
 			f.progress()
+		case <-last.C:
+			f.progress()
+		case <-review.C:
+			f.asked.Go(func() { refused <- f.refused() }) // events do not wait for the answer
+		case gone := <-refused:
+			if gone {
+				return // the client asks again, and learns why from the upstream
+			}
+			review.Reset(f.pause())
 		case <-end.C:
 			return
 		case <-f.gone:
@@ -170,6 +201,9 @@ func (f *follower) follow(timeout, interval time.Duration) {
 		}
 	}
 }
+
+// pause is the time until the next review.
+func (f *follower) pause() time.Duration { return f.reviewed + rand.N(f.reviewed/4+1) } //nolint:gosec // it spreads load
 
 // send writes the events that the query selects.
 func (f *follower) send(events []*event) {
