@@ -176,6 +176,11 @@ bench-scale: $(KUBEAPI) ## Run the other benchmarks there: changes under load, a
 	$(GO) test -C test/e2ekube -tags e2e -count=1 -timeout 60m -v -run '^(TestScale|TestGatewayScale)$$' . \
 		-kubeapi $(CURDIR)/$(KUBEAPI) -pods $(PODS) -policies $(POLICIES) -gateway-watches $(WATCHES)
 
+.PHONY: bench-gateway
+bench-gateway: ## Measure the gateway with many clusters in one process, beside the same requests sent directly (CLUSTERS=50 STREAMS=10000 RATE=500)
+	$(GO) test -count=1 -timeout 20m -v -run '^TestManyClusters$$' ./pkg/gateway \
+		-scale.clusters $(or $(CLUSTERS),50) -scale.watches $(or $(STREAMS),10000) -scale.rate $(or $(RATE),500) -scale.seconds 20
+
 .PHONY: e2e
 e2e: ## Run the tests on a real OVN (root, OVN and Open vSwitch installed)
 	$(GO) test -tags e2e -count=1 -p 1 -timeout 25m ./test/e2e/...

@@ -34,6 +34,7 @@ type servers struct {
 	broken   map[string]error // the connection breaks after the request was sent
 	unready  map[string]int   // status of health checks
 	hangs    map[string]bool
+	starved  time.Duration     // how late the gateway itself learns that an answer is late
 	refuses  map[string]int    // how many requests are read and not processed
 	forgets  map[string]int    // how many health checks are not processed
 	stops    map[string]string // what a request is answered with while the server is shutting down
@@ -76,12 +77,13 @@ func (t *transport) Drain() { t.change(func() { t.drained = append(t.drained, t.
 
 func (t *transport) Ping(ctx context.Context) error {
 	t.mu.Lock()
-	hangs := t.hangs[t.host]
+	hangs, starved := t.hangs[t.host], t.starved
 	t.mu.Unlock()
 	if !hangs {
 		return nil
 	}
 	<-ctx.Done()
+	time.Sleep(starved)
 	return ctx.Err()
 }
 

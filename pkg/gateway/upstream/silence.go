@@ -24,9 +24,15 @@ func (e *endpoint) listen(ctx context.Context) {
 		if !e.health.ready.Load() {
 			continue
 		}
+		began := time.Now()
 		answer, done := context.WithTimeout(ctx, 2*step)
 		err := e.transport.Ping(answer)
 		done()
+		// If this process has no processor time, answers wait in it: it learns too late that the time is over, too. It would end the requests
+		// to all API servers at once, when it can least do with having them sent again.
+		if starved := time.Since(began)-2*step > step/4; starved {
+			continue
+		}
 		if err != nil && ctx.Err() == nil {
 			e.health.eject(ErrSilent)
 			e.waiting.giveUp()

@@ -78,6 +78,20 @@ func TestASilentServerIsFoundInTime(t *testing.T) {
 	}
 }
 
+// TestAGatewayWithoutProcessorTimeBlamesNoServer finds out too late itself that it is late. When it has processor time again, it judges.
+func TestAGatewayWithoutProcessorTimeBlamesNoServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServers()
+		c := start(t, s, object("a", "b"))
+		s.change(func() { s.hangs["a"], s.hangs["b"], s.starved = true, true, 300*time.Millisecond })
+		time.Sleep(4 * time.Second)
+		require.Equal(t, map[string]bool{"a": true, "b": true}, readyOf(c))
+		s.change(func() { s.starved = 0; delete(s.hangs, "b") })
+		time.Sleep(5 * time.Second)
+		require.Equal(t, map[string]bool{"a": false, "b": true}, readyOf(c))
+	})
+}
+
 // TestCausesAreLogged has a server that was never ready, for one cause after the other.
 func TestCausesAreLogged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
