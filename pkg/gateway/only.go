@@ -23,7 +23,8 @@ func newOnly(cluster *upstream.Cluster, log logrus.FieldLogger) *only {
 	return &only{cluster: cluster, log: log, unused: map[string]bool{}}
 }
 
-var errReference = errors.New("spec.clientConfig.credentials: only netloom gateway obtains credentials")
+var errReference = errors.New("spec.clientConfig.credentials: only netloom gateway obtains credentials; " +
+	"expected bearerToken, or certData and keyData, in the file, which is read again when it changes")
 
 var errAnother = errors.New("only one UpstreamCluster can be used, and another one is in use")
 
