@@ -147,7 +147,7 @@ spec:
 	require.NoError(t, err)
 	for _, r := range rightsOf(t, objects) {
 		user := upstreamUser
-		if r.role == gatewayRoles[0] {
+		if slices.Contains([]string{gatewayRoles[0], quotaRole, credentialsRole}, r.role) {
 			user = gatewayUser
 		}
 		await.True(t, func() bool { return may(t, kube, user, r) }, "the server knows %+v", r)

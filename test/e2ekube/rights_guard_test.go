@@ -37,6 +37,7 @@ func auditedRights(t *testing.T) []right {
 		rightsOfRole(t, central(t, "upstreams")(settings), upstreamsRole),                // by TestPodsOfAnotherCluster
 		rightsOf(t, gatewayOverlay(t)),                                                   // by TestGatewayRights
 		rightsOf(t, upstreamObjects(t)),                                                  // by TestGatewayRights
+		rightsOf(t, optionalObjects(t)),                                                  // by TestGatewayOptionalRights
 	)
 }
 
