@@ -119,16 +119,21 @@ func (s sizes) Next() *remotecommand.TerminalSize {
 	return &size
 }
 
-// testStreams executes commands, attaches to a process and forwards ports with client-go's libraries, both protocols.
-func testStreams(t *testing.T, g *gatewayRig, unprivileged string) {
-	lab := g.labs["a.example"]
+// adoptShell starts a node, and a pod with a shell there.
+func adoptShell(t *testing.T, lab *kubelab.Lab) {
+	t.Helper()
 	lab.Apply("{apiVersion: v1, kind: Pod, metadata: {name: shell}, spec: {containers: [{name: c, image: i}]}}")
 	pod, err := lab.Client().CoreV1().Pods("default").Get(t.Context(), "shell", metav1.GetOptions{})
 	require.NoError(t, err)
 	lab.StartKubelet("n1").Adopt(pod, kubelab.Container{Run: shell, Ports: map[int32]string{80: echo(t)}})
+}
 
-	s := &streams{t: t, config: lab.Config()}
-	s.config.Host = fmt.Sprintf("https://localhost:%d", g.port)
+// testStreams executes commands, attaches to a process and forwards ports with client-go's libraries, both protocols. It returns how
+// often it did so.
+func testStreams(t *testing.T, config *rest.Config, unprivileged string) int {
+	t.Helper()
+	s := &streams{t: t, config: config}
+	var err error
 	s.rest, err = rest.RESTClientFor(typed(s.config))
 	require.NoError(t, err)
 	data := make([]byte, 1<<20)
@@ -165,6 +170,7 @@ func testStreams(t *testing.T, g *gatewayRig, unprivileged string) {
 		err := executor.StreamWithContext(t.Context(), remotecommand.StreamOptions{Stdin: strings.NewReader(""), Stdout: io.Discard})
 		require.ErrorContains(t, err, "forbidden", "%s: the API server decides", protocol)
 	}
+	return 12
 }
 
 // typed is a configuration for a client of the core group.

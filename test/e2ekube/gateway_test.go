@@ -259,7 +259,12 @@ func TestGateway(t *testing.T) {
 		_, err = g.client("a.example", withToken(web)).CoreV1().ConfigMaps("default").List(t.Context(), metav1.ListOptions{})
 		require.True(t, apierrors.IsForbidden(err), "%v", err)
 	})
-	t.Run("exec, attach and port-forward", func(t *testing.T) { testStreams(t, g, web) })
+	t.Run("exec, attach and port-forward", func(t *testing.T) {
+		adoptShell(t, a)
+		config := a.Config()
+		config.Host = fmt.Sprintf("https://localhost:%d", g.port)
+		testStreams(t, config, web)
+	})
 	t.Run("a file with faults and new credentials change nothing for clients", func(t *testing.T) {
 		require.NoError(t, os.WriteFile(g.file("a.example"), []byte("{"), 0o600))
 		await.True(t, func() bool { return strings.Contains(g.process.Tail(50), "has faults") }, "the fault is logged")

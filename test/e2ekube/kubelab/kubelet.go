@@ -47,6 +47,9 @@ type Container struct {
 	Run func(ctx context.Context, command []string, terminal Terminal) int
 	// Ports are the addresses where the ports of the container are served.
 	Ports map[int32]string
+	// Log is what the container has written. Follow is what it writes while one client follows its log; it ends when it is closed.
+	Log    string
+	Follow <-chan string
 }
 
 // Terminal is the client of a process. Fields that the client does not use are nil.
@@ -75,6 +78,7 @@ func (l *Lab) StartKubelet(node string) *Kubelet {
 	mux.HandleFunc("/exec/{namespace}/{pod}/{container}", k.exec)
 	mux.HandleFunc("/attach/{namespace}/{pod}/{container}", k.attach)
 	mux.HandleFunc("/portForward/{namespace}/{pod}", k.portForward)
+	mux.HandleFunc("/containerLogs/{namespace}/{pod}/{container}", k.logs)
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: streamCreation, TLSConfig: &tls.Config{
 		Certificates: []tls.Certificate{pair}, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: clients, MinVersion: tls.VersionTLS12,
 		NextProtos: []string{"http/1.1"}, // protocols are switched
@@ -162,6 +166,28 @@ func (k *Kubelet) portForward(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	portforward.ServePortForward(w, r, k, podOf(r), "", options, streamIdle, streamCreation, portforward.SupportedProtocols)
+}
+
+// logs writes the log of a container, and follows it for those who ask.
+func (k *Kubelet) logs(w http.ResponseWriter, r *http.Request) {
+	as := k.container(podOf(r))
+	w.Header().Set("Content-Type", "text/plain")
+	_, _ = io.WriteString(w, as.Log)
+	if r.URL.Query().Get("follow") != "true" {
+		return
+	}
+	for flush := http.NewResponseController(w); ; {
+		_ = flush.Flush()
+		select {
+		case line, ok := <-as.Follow:
+			if !ok {
+				return
+			}
+			_, _ = io.WriteString(w, line)
+		case <-r.Context().Done():
+			return
+		}
+	}
 }
 
 func podOf(r *http.Request) string { return r.PathValue("namespace") + "/" + r.PathValue("pod") }
