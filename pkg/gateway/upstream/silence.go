@@ -30,7 +30,7 @@ func (e *endpoint) listen(ctx context.Context) {
 		done()
 		// If this process has no processor time, answers wait in it: it learns too late that the time is over, too. It would end the requests
 		// to all API servers at once, when it can least do with having them sent again.
-		if starved := time.Since(began)-2*step > step/4; starved {
+		if starved := time.Since(began)-2*step > step/10; starved {
 			continue
 		}
 		if err != nil && ctx.Err() == nil {
