@@ -33,7 +33,8 @@ func newAudit() *cobra.Command {
 		Long: `Report how well a cluster is isolated: the isolated pods of every namespace, the pods that most addresses outside can reach or that
 can reach them, the connections between namespaces, and the policies with their age and effect, the oldest first.
 
-With -n, the report is about one namespace, and the connections from and to it.
+With -n, the report is about one namespace, and the connections from and to it; with -l, about the pods with some labels, without
+policies and connections between namespaces.
 
 -o json is also a snapshot: keep it in a file, and --since FILE prints what changed since then. -o html is a single self-contained
 page, -o csv a table with one value per line.
@@ -48,21 +49,22 @@ examined, and with 1 on an error.`,
 	}
 	manifests := bindSources(cmd)
 	manifests.networks = true
-	output := bindOutput(cmd, formTable, formJSON, formYAML, formCSV, formHTML)
+	selector := bindSelector(cmd)
+	output := bindTables(cmd, formTable, formJSON, formYAML, formCSV, formHTML)
 	var since string
 	cmd.Flags().StringVar(&since, "since", "", "file with a snapshot, which -o json prints: report what changed since then")
 	_ = cmd.MarkFlagFilename("since", "json")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := output.check(); err != nil {
+		if err := errors.Join(output.check(), selector.check()); err != nil {
 			return err
 		}
 		manifests.paths = append(manifests.paths, args...)
-		return runAudit(cmd, manifests, output.form, since)
+		return runAudit(cmd, manifests, selector, output, since)
 	}
 	return cmd
 }
 
-func runAudit(cmd *cobra.Command, manifests *manifestsFlag, form, since string) error {
+func runAudit(cmd *cobra.Command, manifests *manifestsFlag, selector *selectorFlag, output *outputFlag, since string) error {
 	var old *audit.Report
 	if since != "" {
 		var err error
@@ -88,16 +90,20 @@ func runAudit(cmd *cobra.Command, manifests *manifestsFlag, form, since string) 
 	if cmd.Flags().Changed("namespace") {
 		report.Within(manifests.namespace)
 	}
+	if selector.set() {
+		chosen := selector.subjects(state.View)
+		report.Select(func(pod object.Key) bool { return chosen[pod] })
+	}
 	verdict := auditVerdict(&report)
 	out := cmd.OutOrStdout()
 	if old == nil {
-		return worst(printAudit(out, form, &report), certain(&state), verdict)
+		return worst(printAudit(out, output, &report), certain(&state), verdict)
 	}
 	changes := audit.Since(old, &report)
 	if !changes.Empty() {
 		verdict = worst(verdict, differs())
 	}
-	return worst(printChanges(out, form, &report, &changes), certain(&state), verdict)
+	return worst(printChanges(out, output, &report, &changes), certain(&state), verdict)
 }
 
 // auditVerdict is the error for a report that does not cover everything.
@@ -156,36 +162,36 @@ func readAudit(path string) (*audit.Report, error) {
 	return &is.Report, nil
 }
 
-func printAudit(out io.Writer, form string, r *audit.Report) error {
-	switch form {
+func printAudit(out io.Writer, output *outputFlag, r *audit.Report) error {
+	switch output.form {
 	case formTable:
-		_, err := io.WriteString(out, auditText(r, paletteFor(out)))
+		_, err := io.WriteString(out, auditText(r, output.bare, paletteFor(out)))
 		return err
 	case formCSV:
 		return r.WriteCSV(out)
 	case formHTML:
 		return r.WriteHTML(out, nil)
 	default:
-		return printData(out, form, kindAudit, r)
+		return printData(out, output.form, kindAudit, r)
 	}
 }
 
-func printChanges(out io.Writer, form string, r *audit.Report, c *audit.Changes) error {
-	switch form {
+func printChanges(out io.Writer, output *outputFlag, r *audit.Report, c *audit.Changes) error {
+	switch output.form {
 	case formTable:
-		_, err := io.WriteString(out, changesText(c, paletteFor(out)))
+		_, err := io.WriteString(out, changesText(c, output.bare, paletteFor(out)))
 		return err
 	case formCSV:
 		return c.WriteCSV(out)
 	case formHTML:
 		return r.WriteHTML(out, c)
 	default:
-		return printData(out, form, kindAuditChanges, c)
+		return printData(out, output.form, kindAuditChanges, c)
 	}
 }
 
 // auditText formats a report, with the pods that are not isolated or exposed only.
-func auditText(r *audit.Report, i palette) string {
+func auditText(r *audit.Report, bare bool, i palette) string {
 	namespaces := table{head: []string{"NAMESPACE", strings.ToUpper(r.Noun(0)), "ISOLATED INGRESS", "ISOLATED EGRESS", "OPEN TO WORLD", "REACH WORLD"}}
 	row := func(name string, c *audit.Counts) {
 		namespaces.add(name, strconv.Itoa(c.Pods), strconv.Itoa(c.IsolatedIngress), strconv.Itoa(c.IsolatedEgress),
@@ -225,12 +231,7 @@ func auditText(r *audit.Report, i palette) string {
 		}
 		policies.add(name.Path(), created, strconv.Itoa(p.Pods), strconv.Itoa(p.Rules), sole)
 	}
-	var parts []string
-	for _, t := range []*table{&namespaces, &exposed, &matrix, &policies} {
-		if len(t.rows) > 0 {
-			parts = append(parts, t.text("", i))
-		}
-	}
+	parts := textOf([]*table{&namespaces, &exposed, &matrix, &policies}, bare, i)
 	for _, what := range r.NotExamined {
 		parts = append(parts, i.odd("not examined")+": "+what+"\n")
 	}
@@ -258,11 +259,11 @@ func accessText(a *audit.Access) string {
 }
 
 // changesText formats what changed.
-func changesText(c *audit.Changes, i palette) string {
+func changesText(c *audit.Changes, bare bool, i palette) string {
 	if c.Empty() {
 		return "nothing changed\n"
 	}
-	t := table{head: []string{"KIND", "OBJECT", "WHAT", "BEFORE", "AFTER"}}
+	t := table{head: []string{"KIND", "OBJECT", "WHAT", "BEFORE", "AFTER"}, bare: bare}
 	for n := range c.Changes {
 		x := &c.Changes[n]
 		t.add(x.Kind, orNone(x.Object), x.What, orNone(x.Before), orNone(x.After))

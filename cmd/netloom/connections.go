@@ -17,6 +17,7 @@ type connectionsOptions struct {
 	from, to []string
 	port     string
 	policed  bool
+	labels   *selectorFlag
 }
 
 func newConnections() *cobra.Command {
@@ -29,7 +30,7 @@ workloads and addresses outside, with their ports. Everything else is denied. Al
 unless policies distinguish them. Ends that allow the same are listed together, and numbered groups of many ends once, below the list.
 
 --from and --to list the connections of some ends, named as for "netloom probe"; a Service stands for the pods behind it. Without them,
--n lists the connections of the pods of a namespace. --port lists what is allowed on one port. --policed leaves out what no policy decides: pairs of which no policy selects the source for egress or
+-n lists the connections of the pods of a namespace, and -l those of the pods with some labels, there or everywhere. --port lists what is allowed on one port. --policed leaves out what no policy decides: pairs of which no policy selects the source for egress or
 the destination for ingress.
 
 -o csv, json and yaml have each workload in one group, and the connections from group to group. -o dot is a graph for Graphviz,
@@ -45,6 +46,7 @@ Exit with 0 after a list, with 3 if there are no pods or the manifests have prob
 	manifests := bindSources(cmd)
 	manifests.firewalls, manifests.networks = true, true
 	output := bindOutput(cmd, formTable, formJSON, formYAML, formCSV, formMarkdown, formDOT, formSVG)
+	opts.labels = bindSelector(cmd)
 	flags := cmd.Flags()
 	flags.StringArrayVar(&opts.from, "from", nil, "list only connections from this pod, workload, namespace or address; may be repeated")
 	flags.StringArrayVar(&opts.to, "to", nil, "list only connections to this pod, workload, namespace, Service or address; may be repeated")
@@ -54,7 +56,7 @@ Exit with 0 after a list, with 3 if there are no pods or the manifests have prob
 	completeObjects(cmd, manifests, "to", name.Pod, name.Service, name.Node)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		port, err := portFilter(opts.port)
-		if err := errors.Join(err, output.check()); err != nil {
+		if err := errors.Join(err, output.check(), opts.labels.check()); err != nil {
 			return err
 		}
 		manifests.paths = append(manifests.paths, args...)
@@ -91,6 +93,11 @@ func (o *connectionsOptions) run(cmd *cobra.Command, inv *world.World, state *wo
 	var of []world.End
 	if cmd.Flags().Changed("namespace") && len(o.from)+len(o.to) == 0 {
 		if of, err = endsNamed(inv, "namespace", []string{"ns/" + namespace}, ""); err != nil {
+			return err
+		}
+	}
+	if o.labels.set() {
+		if of, err = o.labels.among(inv, of); err != nil {
 			return err
 		}
 	}

@@ -11,7 +11,6 @@ import (
 
 	"github.com/netloom/netloom/pkg/answers/explain"
 	"github.com/netloom/netloom/pkg/answers/intents"
-	"github.com/netloom/netloom/pkg/answers/name"
 	"github.com/netloom/netloom/pkg/answers/world"
 )
 
@@ -49,13 +48,7 @@ first, as in b/pod/shop/db-0; --peer-manifests adds clusters. To find out which 
 	manifests.firewalls, manifests.networks = true, true
 	output := bindOutput(cmd, "table", "json", "yaml")
 	explainer := bindExplainer(cmd)
-	cmd.ValidArgsFunction = func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
-		kinds := append(name.ClusterPolicyKinds(), name.NetworkPolicy, name.Pod, name.Service)
-		names := manifests.names(cmd, "", kinds...)
-		names = append(names, manifests.sdwanNames(cmd)...)
-		names = append(names, manifests.workloadNames(cmd, typed)...)
-		return startingWith(typed, names), cobra.ShellCompDirectiveNoFileComp
-	}
+	cmd.ValidArgsFunction = completeObject(manifests)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		var err error
 		if len(args) == 0 || len(args) > 2 {

@@ -10,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/netloom/netloom/pkg/version"
 )
 
 func main() { os.Exit(interruptible(context.Background(), newRoot(), os.Args[1:])) }
@@ -28,6 +30,7 @@ same with the tags and rules of Tungsten Fabric, and with CNFs. It only changes 
   netloom demo                                        try it, without installing anything
   netloom apply -f DIR --ovn-nb ADDR                  sync a database once
   netloom run --ovn-nb ADDR                           keep a database in sync, from inside a cluster`,
+		Version:       version.Current().String(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
@@ -44,6 +47,7 @@ same with the tags and rules of Tungsten Fabric, and with CNFs. It only changes 
 		runsUntilInterrupted(newTungstenSim()))
 	root.AddCommand(newVersion())
 	root.SetGlobalNormalizationFunc(flagName)
+	root.SetVersionTemplate("{{.Version}}\n")
 	return root
 }
 

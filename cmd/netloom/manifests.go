@@ -24,6 +24,7 @@ type manifestsFlag struct {
 	paths      []string
 	kustomize  []string
 	ignore     []string
+	recursive  bool
 	namespace  string
 	everywhere bool // names without a namespace select in all of them
 	liveFlag
@@ -50,6 +51,7 @@ func bindManifests(cmd *cobra.Command) *manifestsFlag {
 	flags := cmd.Flags()
 	flags.StringArrayVarP(&f.paths, "filename", "f", nil, "directory of manifests, a file, a pattern, or - for standard input; may be repeated")
 	flags.StringArrayVarP(&f.kustomize, "kustomize", "k", nil, "directory with a kustomization to build; may be repeated")
+	flags.BoolVarP(&f.recursive, "recursive", "R", true, "read the directories of -f with those below them")
 	flags.StringArrayVar(&f.ignore, "ignore", nil, "pattern of files to skip, or a kind that answers may leave out; may be repeated")
 	flags.StringVarP(&f.namespace, "namespace", "n", "", "namespace of objects and names without one")
 	_ = cmd.RegisterFlagCompletionFunc("namespace", func(cmd *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
@@ -84,7 +86,8 @@ func (f *manifestsFlag) fromFiles() bool { return len(f.paths)+len(f.kustomize) 
 // at selects another directory or file in place of those that f selects, for the same question.
 func (f *manifestsFlag) at(path string) *manifestsFlag {
 	return &manifestsFlag{
-		paths: []string{path}, ignore: f.ignore, namespace: f.namespace, node: f.node, firewalls: f.firewalls, networks: f.networks, backend: f.backend, clustersFlag: f.clustersFlag,
+		paths: []string{path}, ignore: f.ignore, recursive: f.recursive, namespace: f.namespace, node: f.node, firewalls: f.firewalls,
+		networks: f.networks, backend: f.backend, clustersFlag: f.clustersFlag,
 	}
 }
 
@@ -105,7 +108,7 @@ func (f *manifestsFlag) title() string {
 
 // source returns what to read.
 func (f *manifestsFlag) source(cmd *cobra.Command) (offline.Manifests, error) {
-	out := offline.Manifests{Kustomize: f.kustomize, Ignore: f.ignore, Namespace: f.namespace}
+	out := offline.Manifests{Kustomize: f.kustomize, Ignore: f.ignore, Shallow: !f.recursive, Namespace: f.namespace}
 	out.Translator.Node, out.Translator.Firewalls, out.Networks, out.Backend = f.node, f.firewalls, f.networks, f.backend
 	if err := f.addTo(&out); err != nil {
 		return out, err
@@ -251,15 +254,6 @@ func doubtsOf(states ...*world.State) []string {
 		doubts = append(doubts, s.Doubts()...)
 	}
 	return once(doubts)
-}
-
-// sdwanNames lists the SD-WAN resources for shell completion.
-func (f *manifestsFlag) sdwanNames(cmd *cobra.Command) []string {
-	inv := f.quietly(cmd)
-	if inv == nil {
-		return nil
-	}
-	return inv.SDWANNames()
 }
 
 // quietly loads for shell completion; nil if that fails or would need standard input.

@@ -40,6 +40,14 @@ const (
 type outputFlag struct {
 	form  string
 	forms []string
+	bare  bool // tables are printed without their heads
+}
+
+// bindTables adds the flags -o and --no-headers to a command whose tables have heads.
+func bindTables(cmd *cobra.Command, forms ...string) *outputFlag {
+	f := bindOutput(cmd, forms...)
+	cmd.Flags().BoolVar(&f.bare, "no-headers", false, "print tables without their column names")
+	return f
 }
 
 // bindOutput adds the flag -o to a command. The first format is the default. Commands that print JSON also print its fields, by

@@ -41,7 +41,7 @@ Exit with 0 if there are no problems, with 3 if there are or if there is nothing
 	}
 	manifests := bindSources(cmd)
 	manifests.bindBackend(cmd)
-	output := bindOutput(cmd, formTable, formName, formYAML, formJSON, formSARIF, "junit")
+	output := bindTables(cmd, formTable, formName, formYAML, formJSON, formSARIF, "junit")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := output.check(); err != nil {
 			return err
@@ -64,7 +64,7 @@ Exit with 0 if there are no problems, with 3 if there are or if there is nothing
 				cmd.PrintErrln("note:", what)
 			}
 		}
-		if err := printTranslation(cmd.OutOrStdout(), output.form, manifests.title(), &t, subjectsOf(state.View)); err != nil {
+		if err := printTranslation(cmd.OutOrStdout(), output, manifests.title(), &t, subjectsOf(state.View)); err != nil {
 			return err
 		}
 		return certain(&state)
@@ -72,10 +72,10 @@ Exit with 0 if there are no problems, with 3 if there are or if there is nothing
 	return cmd
 }
 
-func printTranslation(w io.Writer, form, path string, t *translation, pods subjects) error {
-	switch form {
+func printTranslation(w io.Writer, output *outputFlag, path string, t *translation, pods subjects) error {
+	switch form := output.form; form {
 	case "table":
-		_, err := fmt.Fprint(w, translationText(&t.Intents, pods, paletteFor(w)))
+		_, err := fmt.Fprint(w, translationText(&t.Intents, pods, output.bare, paletteFor(w)))
 		return err
 	case "sarif":
 		return printJSON(w, sarifOf(t.Problems))
@@ -98,7 +98,7 @@ func printTranslation(w io.Writer, form, path string, t *translation, pods subje
 }
 
 // translationText formats intents: a line for each rule, and for each frontend.
-func translationText(d *intents.List, pods subjects, i palette) string {
+func translationText(d *intents.List, pods subjects, bare bool, i palette) string {
 	sets := map[string]*intents.Set{}
 	for n := range d.Sets {
 		sets[d.Sets[n].ID] = &d.Sets[n]
@@ -140,12 +140,7 @@ func translationText(d *intents.List, pods subjects, i palette) string {
 			origin = ""
 		}
 	}
-	var parts []string
-	for _, t := range append([]*table{orderedTable(d, sets, pods.heading()), &policies, &balancers}, sdwanTables(d)...) {
-		if len(t.rows) > 0 {
-			parts = append(parts, t.text("", i))
-		}
-	}
+	parts := textOf(append([]*table{orderedTable(d, sets, pods.heading()), &policies, &balancers}, sdwanTables(d)...), bare, i)
 	if len(parts) == 0 {
 		return nothingText(pods)
 	}

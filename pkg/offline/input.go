@@ -136,7 +136,7 @@ func Source(opts Manifests, read source.Options) (*manifest.Directory, error) {
 func (in *input) load(o *Manifests, read source.Options) *manifest.Directory {
 	quiet := logrus.New()
 	quiet.SetOutput(io.Discard) // faults are among the problems
-	opts := manifest.Options{Options: read, Workloads: !o.Live, MaxFile: o.MaxFile, Ignore: o.Ignore, Namespace: o.Namespace, Foreign: world.MayDecide}
+	opts := manifest.Options{Options: read, Workloads: !o.Live, MaxFile: o.MaxFile, Ignore: o.Ignore, Shallow: o.Shallow, Namespace: o.Namespace, Foreign: world.MayDecide}
 	if !o.Live {
 		opts.Repository = !o.Strict
 		opts.Foreign = func(group, kind string) bool { return world.MayDecide(group, kind) || mayMake(group, kind) }

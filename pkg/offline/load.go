@@ -38,6 +38,8 @@ type Manifests struct {
 	// Ignore are patterns of files that are not read: see manifest.Options. The name of a kind means that its objects need not be read
 	// for an answer to be certain.
 	Ignore []string
+	// Shallow leaves out the directories below those of Paths.
+	Shallow bool
 	// Namespace is that of objects without one; "" is default.
 	Namespace string
 	// MaxFile is how long a file or the standard input may be, in bytes; 0 is manifest.DefaultMaxFile.

@@ -222,11 +222,7 @@ func (x *Access) add(o Access) {
 func (a *auditor) count() {
 	for _, p := range a.pods {
 		for _, c := range []*Counts{&a.spaces[p.Namespace].Counts, &a.out.Summary.Counts} {
-			c.Pods++
-			c.IsolatedIngress += number(p.Ingress)
-			c.IsolatedEgress += number(p.Egress)
-			c.FromWorld += number(p.FromWorld.Scope == World)
-			c.ToWorld += number(p.ToWorld.Scope == World)
+			c.add(p)
 		}
 	}
 	keys := slices.SortedFunc(maps.Keys(a.pods), object.Key.Compare)
@@ -239,6 +235,15 @@ func (a *auditor) count() {
 	}
 	a.out.Summary.Namespaces, a.out.Summary.Policies = len(a.out.Namespaces), len(a.out.Policies)-len(a.Staged)
 	a.out.Summary.Staged = len(a.Staged)
+}
+
+// add counts a pod.
+func (c *Counts) add(p *Pod) {
+	c.Pods++
+	c.IsolatedIngress += number(p.Ingress)
+	c.IsolatedEgress += number(p.Egress)
+	c.FromWorld += number(p.FromWorld.Scope == World)
+	c.ToWorld += number(p.ToWorld.Scope == World)
 }
 
 func number(b bool) int {

@@ -66,8 +66,8 @@ func sortedKeys[T any](m map[string]T) []string {
 	return keys
 }
 
-// everyName lists all objects that can be explained.
-func (w *World) everyName() []string {
+// EveryName lists all objects that can be explained.
+func (w *World) EveryName() []string {
 	var all []string
 	for _, k := range append(name.ClusterPolicyKinds(), name.NetworkPolicy, name.Pod, name.Service) {
 		for _, n := range w.Names(k) {

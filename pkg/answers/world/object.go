@@ -15,7 +15,7 @@ func (w *World) Object(text, namespace string) (*World, name.Name, error) {
 	known.Namespace = nil // no object is explained without its kind unless it is a pod or a workload
 	n, err := name.Parse(text, namespace, known)
 	if err != nil {
-		return nil, name.Name{}, fmt.Errorf("%w%s", err, name.DidYouMean(text, w.everyName()))
+		return nil, name.Name{}, fmt.Errorf("%w%s", err, name.DidYouMean(text, w.EveryName()))
 	}
 	member := w.of(&n)
 	if err := member.object(&n); err != nil {
@@ -69,5 +69,5 @@ func (w *World) toPod(n *name.Name, find func(*name.Name) ([]End, error)) error 
 
 func (w *World) unexplained(n *name.Name) error {
 	return fmt.Errorf("%q: expected networkpolicy/NAMESPACE/NAME, pod/NAMESPACE/NAME, service/NAMESPACE/NAME, a workload such as"+
-		" deploy/NAMESPACE/NAME, clusternetworkpolicy/NAME or an existing SD-WAN object%s", n.Text, name.DidYouMean(n.Text, w.everyName()))
+		" deploy/NAMESPACE/NAME, clusternetworkpolicy/NAME or an existing SD-WAN object%s", n.Text, name.DidYouMean(n.Text, w.EveryName()))
 }

@@ -102,7 +102,7 @@ func (d *Directory) check() error {
 func (d *Directory) read(observe func(dir string), patient bool) *tree {
 	d.reading.Lock()
 	defer d.reading.Unlock()
-	t, now := walk(d.dir, d.opts.Ignore, observe, d.at), time.Now()
+	t, now := walk(d.dir, &d.opts, observe, d.at), time.Now()
 	files := make(map[string]*manifest, len(t.files))
 	for _, path := range t.files {
 		d.at(path)

@@ -14,6 +14,8 @@ type Options struct {
 	// Ignore are patterns of files and directories that are not read: see path/filepath.Match. A pattern is compared with each
 	// name on the way, and with the path from the directory that is read.
 	Ignore []string
+	// Shallow leaves out the directories below the one that is read, whether they are links or not.
+	Shallow bool
 	// Workloads enables reading objects that create pods as well: see Directory.Workloads. Otherwise they are like kinds that netloom does
 	// not know. It also gives objects with a generateName a name, as a server does on creation; otherwise they are problems.
 	Workloads bool

@@ -25,7 +25,7 @@ func LoadAll(dirs []string, contents map[string][]byte, opts Options, log logrus
 		files[path] = parseManifest(path, content, opts)
 	}
 	for _, dir := range dirs {
-		t := walk(filepath.Clean(dir), opts.Ignore, func(string) {}, func(string) {})
+		t := walk(filepath.Clean(dir), &opts, func(string) {}, func(string) {})
 		maps.Copy(faults, t.faults)
 		for pattern, n := range t.skipped {
 			d.skipped[pattern] += n

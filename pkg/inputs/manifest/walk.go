@@ -28,6 +28,7 @@ type tree struct {
 
 	root    string
 	ignore  []string       // patterns: see Options
+	shallow bool           // see Options
 	skipped map[string]int // entries that a pattern matches, by the first one that does
 	visited int            // entries so far
 
@@ -36,11 +37,11 @@ type tree struct {
 }
 
 // walk finds the manifests below root, through symbolic links, in a stable order. See tree for the functions.
-func walk(root string, ignore []string, observe, at func(path string)) *tree {
+func walk(root string, opts *Options, observe, at func(path string)) *tree {
 	t := &tree{
 		at:   at,
 		dirs: map[string]bool{}, real: map[string]bool{}, mounts: map[string]mount{}, faults: map[string]error{}, dangling: map[string]bool{},
-		observe: observe, root: root, ignore: ignore, skipped: map[string]int{},
+		observe: observe, root: root, ignore: opts.Ignore, shallow: opts.Shallow, skipped: map[string]int{},
 	}
 	t.directory(root, nil)
 	return t
@@ -148,6 +149,7 @@ func (t *tree) entry(path string, e fs.DirEntry, above []string) {
 		}
 	}
 	switch {
+	case mode.IsDir() && t.shallow:
 	case mode.IsDir():
 		t.directory(path, above)
 	case !isManifest(path):
