@@ -44,6 +44,12 @@ func TestAPortThatNoPodDeclaresIsTheReason(t *testing.T) {
 	require.Contains(t, explained, `note: spec.ingress[0].ports[0].port: no selected pod declares a tcp port "pgsql"`)
 	require.NotContains(t, explained, `port "postgres"`)
 	require.Contains(t, netloom(t, "probe", "-f", path, "store/web-0->store/db-0:15432").out, reason)
+	const note = `NetworkPolicy/store/db: spec.ingress[0].ports[0].port: no selected pod declares a tcp port "pgsql"`
+	translated := netloom(t, "translate", "-f", path)
+	require.Equal(t, exitDone, translated.code, "what allows nothing is no problem")
+	require.Contains(t, translated.errout, "note: "+note)
+	require.NotContains(t, translated.errout, "postgres")
+	require.Contains(t, netloom(t, "translate", "-f", path, "-o", "jsonpath={.intents.policies[*].undeclared}").out, "pgsql")
 	for name, connection := range map[string]string{
 		"a peer of no rule": "store/job-0->store/db-0:15432", "another protocol": "store/web-0->store/db-0:udp/53",
 		"an address": "192.0.2.1->store/db-0:15432",

@@ -63,6 +63,11 @@ Exit with 0 if there are no problems, with 3 if there are or if there is nothing
 			for _, what := range t.Intents.Unknown {
 				cmd.PrintErrln("note:", what)
 			}
+			for i := range t.Intents.Policies {
+				for _, what := range t.Intents.Policies[i].Undeclared {
+					cmd.PrintErrf("note: %s: %s\n", t.Intents.Policies[i].Origin, what)
+				}
+			}
 		}
 		if err := printTranslation(cmd.OutOrStdout(), output, manifests.title(), &t, subjectsOf(state.View)); err != nil {
 			return err

@@ -103,8 +103,32 @@ type Policy struct {
 	Isolates bool
 	Rules    []Rule // in order, which matters in TierAdmin and TierBaseline only
 	Log      Logging
+	// Undeclared are the named ports of ingress rules of NetworkPolicies that no member of Subject declares, in the order of the object:
+	// what they would allow is in no rule. If Subject has no members, they are all its named ports.
+	Undeclared []UndeclaredPort
 	// CNFs names the CNFs that enforce the policy too, on traffic that crosses them; zero for none.
 	CNFs Scope
+}
+
+// UndeclaredPort is a named port that no selected endpoint declares.
+type UndeclaredPort struct {
+	Path     string // of the rule, such as spec.ingress[0]
+	Field    string // of the port, such as spec.ingress[0].ports[0].port
+	Name     string
+	Protocol Protocol
+}
+
+// String says what is wrong, without the field.
+func (u *UndeclaredPort) String() string {
+	return fmt.Sprintf("no selected pod declares a %s port %q", u.Protocol, u.Name)
+}
+
+// UndeclaredIn lists the named ports of p that allow nothing for that reason, in a snapshot that has p; none if p selects no endpoint.
+func (p *Policy) UndeclaredIn(s *Snapshot) []UndeclaredPort {
+	if len(p.Undeclared) == 0 || s.Set(p.Subject).Len() == 0 {
+		return nil
+	}
+	return p.Undeclared
 }
 
 // Whole returns p without the parts of its rules, for a snapshot with other policies than those that have them in common.

@@ -49,10 +49,10 @@ func (p *translation) parseClusterPorts(r *clusterRule, action intent.Action) (p
 }
 
 // everyProtocol returns the matches for a port of that name, whatever its protocol.
-func everyProtocol(name string) []labelcache.PortMatch {
-	var out []labelcache.PortMatch
+func everyProtocol(name string) []namedPort {
+	var out []namedPort
 	for _, protocol := range []intent.Protocol{intent.TCP, intent.UDP, intent.SCTP} {
-		out = append(out, labelcache.PortMatch{Name: name, Protocol: labelcache.Protocol(protocol)})
+		out = append(out, namedPort{PortMatch: labelcache.PortMatch{Name: name, Protocol: labelcache.Protocol(protocol)}})
 	}
 	return out
 }

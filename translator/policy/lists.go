@@ -54,7 +54,14 @@ func (l *peerList) some() bool { return l.all == nil || !l.all.Empty() }
 // portList is the content of a rule's ports: the union of its elements.
 type portList struct {
 	numeric intent.Ports
-	named   []labelcache.PortMatch // in the order of the rule, each once
+	named   []namedPort // in the order of the rule, each once
+}
+
+// namedPort is a port that a rule names.
+type namedPort struct {
+	labelcache.PortMatch
+
+	field string // of the object; "" if it is not reported that no pod declares the port
 }
 
 // numbered reports whether some ports are given by numbers.

@@ -53,6 +53,7 @@ func (t *translator) translateNetworkPolicy(np *networkingv1.NetworkPolicy) (*re
 		p.sets.Gate(&p.out.refs, policy.Subject)
 		if readable && p.standing != budget.Beyond {
 			policy.Rules = p.translateRules(d, logging.Allow != intent.SeverityNone)
+			policy.Undeclared, p.undeclared = p.undeclared, nil
 		}
 		p.out.policies = append(p.out.policies, policy)
 		p.sets.Isolate(&p.out.refs, d, subject)

@@ -32,7 +32,7 @@ func (p *translation) parsePorts(r rule) portList {
 			match := labelcache.PortMatch{Name: port.Port.StrVal, Protocol: labelcache.Protocol(proto)}
 			if p.checkNamed(path, port) && !seen[match] {
 				seen[match] = true
-				list.named = append(list.named, match)
+				list.named = append(list.named, namedPort{match, path + ".port"})
 			}
 			continue
 		}

@@ -21,7 +21,7 @@ func (p *translation) rules(d intent.Direction, like intent.Rule, peers peerList
 		if d == intent.Ingress {
 			rules = append(rules, p.namedIngress(like, peers, name)...)
 		} else {
-			rules = append(rules, p.namedEgress(like, peers, name)...)
+			rules = append(rules, p.namedEgress(like, peers, name.PortMatch)...)
 		}
 	}
 	return slices.DeleteFunc(rules, func(r intent.Rule) bool { return r.Peer.Kind == intent.PeerNone })
@@ -36,8 +36,8 @@ func (p *translation) peerOf(l peerList) intent.Peer {
 }
 
 // namedIngress resolves a named port on the pods that the policy selects: one rule for each number, for those of them
-// that declare the name with that number.
-func (p *translation) namedIngress(like intent.Rule, peers peerList, name labelcache.PortMatch) []intent.Rule {
+// that declare the name with that number. Without any, the port is among those that the policy reports as undeclared.
+func (p *translation) namedIngress(like intent.Rule, peers peerList, port namedPort) []intent.Rule {
 	if peers.all != nil && peers.all.Empty() {
 		return nil // no peer matches: there is no need to know the subjects
 	}
@@ -45,10 +45,15 @@ func (p *translation) namedIngress(like intent.Rule, peers peerList, name labelc
 	if !p.resolve(cost, 1) {
 		return nil
 	}
-	subject := []labelcache.Selection{p.subject}
+	name, subject := port.PortMatch, []labelcache.Selection{p.subject}
 	numbers := p.sets.Numbers(&p.out.refs, p.sets.Subjects(withPort(subject, name)))
 	if !p.resolve(cost, len(numbers)) {
 		return nil
+	}
+	if len(numbers) == 0 && port.field != "" {
+		p.undeclared = append(p.undeclared, intent.UndeclaredPort{
+			Path: like.Path, Field: port.field, Name: name.Name, Protocol: intent.Protocol(name.Protocol),
+		})
 	}
 	var rules []intent.Rule
 	for _, n := range numbers {

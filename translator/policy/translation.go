@@ -35,6 +35,7 @@ type translation struct {
 	out           result
 	account       *budget.Account
 	standing      budget.Standing // in the budget of the namespace
+	undeclared    []intent.UndeclaredPort
 	ruleRefs      sets.Refs       // the sets of rules; not the subject, and none that is retained only for its numbers
 }
 
@@ -134,7 +135,7 @@ func (p *translation) beyond() string {
 // what the rules select if the policy is the next that would fit the budget of the namespace.
 func (p *translation) dropRules() {
 	for _, policy := range p.out.policies {
-		policy.Rules = nil
+		policy.Rules, policy.Undeclared = nil, nil
 	}
 	if p.standing == budget.Next {
 		for i := range p.out.divisible {

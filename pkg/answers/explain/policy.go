@@ -89,8 +89,8 @@ func Findings(w *world.World, of object.Ref) []string {
 		if p.Origin.Ref() != of {
 			continue
 		}
-		for _, u := range w.UndeclaredPorts(p) {
-			out = append(out, u.String())
+		for _, u := range p.UndeclaredIn(w.State.Snapshot) {
+			out = append(out, u.Field+": "+u.String())
 		}
 	}
 	return out

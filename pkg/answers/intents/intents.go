@@ -42,6 +42,8 @@ type Policy struct {
 	Isolates  bool     `json:"isolates"`
 	Log       *Logging `json:"log,omitempty"`
 	Rules     []Rule   `json:"rules,omitempty"`
+	// Undeclared are the named ports that allow nothing, since no selected pod declares them: the field, and what is wrong.
+	Undeclared []string `json:"undeclared,omitempty"`
 }
 
 // Logging is the severities with which connections are logged, and the maximum rate per second.
@@ -122,7 +124,11 @@ func OfSnapshot(s *intent.Snapshot) List {
 		d.Sets = append(d.Sets, ofSet(set))
 	}
 	for p := range s.Policies() {
-		d.Policies = append(d.Policies, ofPolicy(p))
+		policy := ofPolicy(p)
+		for _, u := range p.UndeclaredIn(s) {
+			policy.Undeclared = append(policy.Undeclared, u.Field+": "+u.String())
+		}
+		d.Policies = append(d.Policies, policy)
 	}
 	for lb := range s.LoadBalancers() {
 		d.LoadBalancers = append(d.LoadBalancers, OfBalancer(lb))

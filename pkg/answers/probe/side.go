@@ -149,8 +149,8 @@ func nearMisses(w *world.World, policies []*intent.Policy, d intent.Direction, c
 // undeclared lists the rules of a policy that name ports which no selected pod declares.
 func undeclared(w *world.World, p *intent.Policy, c *connection) []world.Rule {
 	var out []world.Rule
-	for _, u := range w.UndeclaredPorts(p) {
-		if u.Protocol == c.Protocol && u.MayAdmit(w, c.Src, p.Origin.Namespace) {
+	for _, u := range p.UndeclaredIn(w.State.Snapshot) {
+		if u.Protocol == c.Protocol && w.MayAdmit(p, &u, c.Src) {
 			out = append(out, world.Rule{Policy: p.Origin.String(), Path: u.Path, Reason: fmt.Sprintf("names the port %q, which no selected pod declares", u.Name)})
 		}
 	}

@@ -32,7 +32,6 @@ type World struct {
 	subjects   [2]map[object.Key][]*intent.Policy // by direction: the policies that select an endpoint
 	doubting   func() *doubting
 	wouldBe    func() *World
-	undeclared sync.Map // by ID of a policy: see UndeclaredPorts
 }
 
 // index indexes a state without the other clusters.

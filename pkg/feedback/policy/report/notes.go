@@ -15,6 +15,11 @@ import (
 func (w *World) Notes(was, now *v1alpha1.PolicyStatusStatus) []state.Note {
 	var out []state.Note
 	out = append(out, problemNotes(was.Problems, now.Problems)...)
+	for _, text := range ineffectiveIn(now) {
+		if !slices.Contains(ineffectiveIn(was), text) {
+			out = append(out, state.Note{Warning: true, Reason: ReasonIneffective, Message: text})
+		}
+	}
 	if now.ObservedGeneration != was.ObservedGeneration && now.ProblemCount == 0 {
 		out = append(out, state.Note{Reason: ReasonTranslated, Message: fmt.Sprintf("generation %d is translated", now.ObservedGeneration)})
 	}

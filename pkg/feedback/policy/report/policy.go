@@ -36,6 +36,7 @@ const (
 	ReasonWouldDiffer  = "WouldDiffer"  // of a note: a staged policy would decide a connection differently
 	ReasonTranslated   = "Translated"   // of a note
 	ReasonLoadBalanced = "LoadBalanced" // of a note
+	ReasonIneffective  = "Ineffective"  // of a note: something valid allows nothing
 )
 
 // How much of a policy is shown.

@@ -27,7 +27,7 @@ func (w *World) summarize(p Policy, s, had *v1alpha1.PolicyStatusStatus) {
 		s.Subjects += t.Subjects
 	}
 	s.EnforcedTargets = fmt.Sprintf("%d/%d", enforced, len(counted))
-	s.Conditions = state.Dated([]metav1.Condition{translated(s), enforcing(s, counted, enforced)}, had.Conditions, s.ObservedGeneration, w.Now)
+	s.Conditions = state.Dated([]metav1.Condition{w.translated(p, s), enforcing(s, counted, enforced)}, had.Conditions, s.ObservedGeneration, w.Now)
 }
 
 // counted lists the targets that count in the summary: those for p in s that belong to w or to an existing node, plus a
@@ -86,10 +86,13 @@ func current(t *v1alpha1.PolicyTarget, s *v1alpha1.PolicyStatusStatus) bool {
 	return t.Enforced && t.Generation >= s.ObservedGeneration
 }
 
-// translated returns the condition of that name.
-func translated(s *v1alpha1.PolicyStatusStatus) metav1.Condition {
+// translated returns the condition of that name. If everything was understood, its message is what allows nothing all the same.
+func (w *World) translated(p Policy, s *v1alpha1.PolicyStatusStatus) metav1.Condition {
 	if s.ProblemCount == 0 {
-		return metav1.Condition{Type: v1alpha1.ConditionTranslated, Status: metav1.ConditionTrue, Reason: ReasonUnderstood}
+		return metav1.Condition{
+			Type: v1alpha1.ConditionTranslated, Status: metav1.ConditionTrue, Reason: ReasonUnderstood,
+			Message: strings.Join(w.ineffective(p), separator),
+		}
 	}
 	var parts []string
 	for _, p := range s.Problems {

@@ -46,6 +46,7 @@ type World struct {
 	targets  []target
 	problems map[object.Ref][]v1alpha1.PolicyProblem
 	sizes    map[intent.SetID]size // of the sets counted so far
+	partial  bool                  // the policies of a snapshot select the pods of one node only
 }
 
 // target is a target with what it may lack.
@@ -57,7 +58,7 @@ type target struct {
 
 // NewWorld makes a World of facts.
 func NewWorld(f Facts) *World {
-	w := &World{Facts: f, problems: map[object.Ref][]v1alpha1.PolicyProblem{}, sizes: map[intent.SetID]size{}}
+	w := &World{Facts: f, problems: map[object.Ref][]v1alpha1.PolicyProblem{}, sizes: map[intent.SetID]size{}, partial: len(f.Nodes) > 0}
 	for _, t := range f.Targets {
 		w.targets = append(w.targets, newTarget(t, f.Lag(&t.Target)))
 	}
