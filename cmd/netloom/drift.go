@@ -53,6 +53,10 @@ func drift(
 	if err := checkTarget(cfg); err != nil {
 		return err
 	}
+	cfg, err := asRecorded(cmd, cfg)
+	if err != nil {
+		return err
+	}
 	log := quietLog(cmd, cfg)
 	opts := optionsOf(cfg)
 	opts.Target.Log = log

@@ -92,6 +92,18 @@ func TestAnswersOfADaemonAreThoseOfItsManifests(t *testing.T) {
 		require.Equal(t, exitCannotTell, got.code, got.errout)
 		require.Contains(t, got.errout, "may decide on connections, and could not be listed: the kinds of other projects")
 	})
+	t.Run("where a finding is", func(t *testing.T) {
+		dir := t.TempDir()
+		write(t, dir, "store.yaml", misnamed)
+		found := netloom(t, "lint", "-f", filepath.Join(dir, "store.yaml"))
+		require.Contains(t, found.out, "store.yaml:")
+		live := netloom(t, "lint", "--server", running(t, dir))
+		require.Equal(t, found.code, live.code, live.errout)
+		require.Equal(t, strings.Count(found.out, "\n"), strings.Count(live.out, "\n"))
+		require.Contains(t, live.out, "NetworkPolicy/store/db: spec.ingress[0].ports[0].port: ")
+		require.NotContains(t, live.out, "stdin")
+
+	})
 	t.Run("no answer", func(t *testing.T) {
 		got := netloom(t, "probe", "--server", "127.0.0.1:1", "shop/web-0->shop/db-0:5432")
 		require.Equal(t, exitFailed, got.code)

@@ -105,6 +105,10 @@ func makePlan(cmd *cobra.Command, cfg *configuration, states *statesFlag) (*plan
 	if err := checkTarget(cfg); err != nil {
 		return nil, err
 	}
+	cfg, err := asRecorded(cmd, cfg)
+	if err != nil {
+		return nil, err
+	}
 	log := quietLog(cmd, cfg)
 	opts := optionsOf(cfg)
 	opts.Target.Log = log

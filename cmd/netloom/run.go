@@ -64,6 +64,7 @@ func runDaemon(cmd *cobra.Command, cfg *configuration) error {
 	log := newLog(cmd, cfg.Config)
 	limitMemory(log, memlimit.FromCgroup)
 	opts := optionsOf(cfg)
+	opts.Reconcile.Settings = cfg.Values(rowSettings()...)
 	disconnect, err := connectUpstream(cmd.Context(), cfg, &opts, log)
 	if err != nil {
 		return err

@@ -3,12 +3,29 @@ package config
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"sigs.k8s.io/yaml"
 
 	"github.com/netloom/netloom/pkg/config/setting"
 )
+
+// Values are the values of some settings, as text that their flags take, by key. Unknown keys have none.
+func (c *Config) Values(keys ...string) map[string]string {
+	out := map[string]string{}
+	for _, s := range c.all {
+		if !slices.Contains(keys, s.Key) {
+			continue
+		}
+		value := s.Show()
+		if list, ok := value.([]string); ok {
+			value = strings.Join(list, ",")
+		}
+		out[s.Key] = fmt.Sprint(value)
+	}
+	return out
+}
 
 // Print writes every setting as a configuration file, each with a comment about where its value came from.
 func (c *Config) Print(w io.Writer) error {

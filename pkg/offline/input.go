@@ -28,11 +28,14 @@ type input struct {
 
 // title names what is read.
 func (o *Manifests) title() string {
-	if o.Live && slices.Equal(o.Paths, []string{"-"}) {
+	if o.fetched() {
 		return "the cluster"
 	}
 	return strings.Join(slices.Concat(o.Paths, o.Kustomize), ", ")
 }
+
+// fetched reports whether Stdin is what a cluster or a daemon answered.
+func (o *Manifests) fetched() bool { return o.Live && slices.Equal(o.Paths, []string{"-"}) }
 
 // input finds and reads what the paths lead to. Directories are read later.
 func (o *Manifests) input() (*input, error) {

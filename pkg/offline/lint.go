@@ -66,6 +66,11 @@ func Lint(opts Manifests, options lint.Options) (lint.Report, world.State, error
 	})
 	report.Findings = append(lint.Accept(report.Findings, ignores), faults...)
 	report.Findings = append(report.Findings, lint.Unused(ignores, options.Skip)...)
+	if opts.fetched() {
+		for i := range report.Findings {
+			report.Findings[i].Place = placeInCluster(report.Findings[i].Ref, report.Findings[i].Place)
+		}
+	}
 	slices.SortFunc(report.Findings, func(a, b lint.Finding) int { return a.Compare(&b) })
 	return report, state, nil
 }

@@ -38,8 +38,17 @@ func Remove(ctx context.Context, settings builtin.Settings, dry bool) (*backends
 	return first, err
 }
 
-// removeFrom removes everything from t, and returns the first plan.
+// removeFrom removes everything from t, and what it keeps of settings, and returns the first plan.
 func removeFrom(ctx context.Context, t *builtin.Target, dry bool) (*backends.Plan, error) {
+	first, err := removeRows(ctx, t, dry)
+	if recorder, ok := t.Backend.(backends.Recorder); ok && err == nil && !dry {
+		err = recorder.Record(ctx, nil)
+	}
+	return first, err
+}
+
+// removeRows removes everything from t that plans contain, and returns the first plan.
+func removeRows(ctx context.Context, t *builtin.Target, dry bool) (*backends.Plan, error) {
 	first, err := planRemoval(ctx, t.Backend)
 	if err != nil || dry {
 		return first, err

@@ -48,6 +48,23 @@ func DryRun(ctx context.Context, settings builtin.Settings, want *intent.Snapsho
 	return out, err
 }
 
+// Recorded reads the settings that the daemon recorded in the target; nil if there are none, or the target keeps none.
+func Recorded(ctx context.Context, settings builtin.Settings) (map[string]string, error) {
+	var out map[string]string
+	err := withTarget(ctx, settings, func(ctx context.Context, t *builtin.Target) error {
+		recorder, ok := t.Backend.(backends.Recorder)
+		if !ok {
+			return nil
+		}
+		return whenConnected(ctx, func() error {
+			var err error
+			out, err = recorder.Recorded(ctx)
+			return err
+		})
+	})
+	return out, err
+}
+
 // Applied is the result of Apply.
 type Applied struct {
 	Planned

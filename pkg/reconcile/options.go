@@ -56,6 +56,10 @@ type Options struct {
 	// a run begins are kept. Nil means never.
 	Unlisted func(kind string) bool
 
+	// Settings are those that decide on the rows of the target, by key, which a target that can keep them is to keep: see
+	// backends.Recorder. Nil records nothing.
+	Settings map[string]string
+
 	Log      logrus.FieldLogger // nil discards
 	Observer Observer           // nil means none
 }

@@ -124,8 +124,22 @@ func (l *Loop) attempt(ctx context.Context, want *intent.Snapshot, readBack back
 			return m
 		}
 	}
+	if readBack != "" {
+		l.record(ctx)
+	}
 	l.converge(p, want)
 	return converged
+}
+
+// record has the target keep the settings, if it can. The next read-back tries again; nothing depends on it but other programs.
+func (l *Loop) record(ctx context.Context) {
+	recorder, ok := l.backend.(backends.Recorder)
+	if !ok || l.opts.Settings == nil {
+		return
+	}
+	if err := recorder.Record(ctx, l.opts.Settings); err != nil && ctx.Err() == nil {
+		l.opts.Log.WithError(err).Warn("the settings were not recorded in the target: netloom drift and plan cannot compare theirs")
+	}
 }
 
 // spare adapts the interval to how long a read-back took, and says so when that begins and ends.
