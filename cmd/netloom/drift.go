@@ -53,7 +53,7 @@ func drift(
 	if err := checkTarget(cfg); err != nil {
 		return err
 	}
-	cfg, err := asRecorded(cmd, cfg)
+	cfg, err := asRecorded(cmd, cfg, manifests)
 	if err != nil {
 		return err
 	}

@@ -19,6 +19,8 @@ removed. Alternatively, set the two states with --from and --to. Pods that no po
 
 -o dot is a graph of what is opened and closed for Graphviz, and -o svg a picture of it.
 
+With -n, the list is about the pods of one namespace, and so is the exit code.
+
 For a pull request, -o markdown prints a comment, and --fail-on sets which changes count: docs/ci.md has ready jobs.
 
 Policies that are staged change nothing in either state. --staged compares the state of -f with the one in which its staged
@@ -72,6 +74,9 @@ with 1 on an error.`,
 		done := progress(cmd, "comparing")
 		impact := impact.Of(before, after)
 		done()
+		if cmd.Flags().Changed("namespace") {
+			impact.Within(states.manifests.namespace)
+		}
 		out := cmd.OutOrStdout()
 		switch output.form {
 		case formTable:
@@ -125,6 +130,8 @@ func impactText(impact *impact.Report, i palette) string {
 	switch {
 	case !impact.Compared():
 		w.line("%s", i.odd("no pods were compared"))
+	case len(impact.Changes) == 0 && impact.Namespace != "":
+		w.line("no connection of pods of namespace %s changes", impact.Namespace)
 	case len(impact.Changes) == 0 && impact.Pods > 0:
 		w.line("no connection of %s changes", counted(impact.Pods, "pod"))
 	}

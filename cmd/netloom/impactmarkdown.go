@@ -30,6 +30,9 @@ func impactMarkdown(report *impact.Report, doubts []string) string {
 	if n := len(report.Vanished); n > 0 {
 		compared += fmt.Sprintf(", %d removed", n)
 	}
+	if report.Namespace != "" {
+		compared += ", only changes of namespace " + report.Namespace + " listed"
+	}
 	opened, closed := rowsMarkdown(report.All())
 	switch {
 	case !report.Compared():

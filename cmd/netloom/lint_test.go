@@ -135,3 +135,24 @@ func TestLintDocListsTheRules(t *testing.T) {
 		require.Contains(t, rules, r.ID+" ("+r.Severity.String()+")\n  "+r.Doc+"\n  "+r.Remedy+"\n")
 	}
 }
+
+// TestAnObjectThatIsDeclaredTwice has the same policy and the same workload in two files, and the policy twice in one.
+func TestAnObjectThatIsDeclaredTwice(t *testing.T) {
+	const workload = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web, namespace: shop}\n" +
+		"spec: {selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}, spec: {containers: [{name: c, image: x}]}}}\n"
+	dir := t.TempDir()
+	write(t, dir, "a.yaml", denyDatabase+"---\n"+workload+"---\n"+denyDatabase)
+	write(t, dir, "b.yaml", "---\n"+workload+"---\n"+denyDatabase)
+	got := netloom(t, "lint", "-f", dir)
+	require.Equal(t, exitCannotTell, got.code)
+	a, b := filepath.Join(dir, "a.yaml"), filepath.Join(dir, "b.yaml")
+	for _, line := range []string{
+		a + ":13: error: NetworkPolicy/shop/db: also declared in " + a + ": document 1, which is in force",
+		b + ":2: error: Deployment/shop/web: also declared in " + a + ": document 2, which is in force",
+		b + ":8: error: NetworkPolicy/shop/db: also declared in " + a + ": document 1, which is in force",
+	} {
+		require.Contains(t, got.out, line)
+	}
+	require.Contains(t, got.out, "3 errors")
+	require.Equal(t, exitCannotTell, netloom(t, "probe", "-f", dir, "shop/web->shop/web:80").code, "another Deployment may be meant")
+}

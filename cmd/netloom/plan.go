@@ -105,7 +105,7 @@ func makePlan(cmd *cobra.Command, cfg *configuration, states *statesFlag) (*plan
 	if err := checkTarget(cfg); err != nil {
 		return nil, err
 	}
-	cfg, err := asRecorded(cmd, cfg)
+	cfg, err := asRecorded(cmd, cfg, states.manifests)
 	if err != nil {
 		return nil, err
 	}
@@ -139,7 +139,7 @@ func readOnce(
 		files.MaxFile = cfg.MaxManifestSize
 		source, err := offline.Source(files, opts.Read)
 		if err == nil {
-			err = manifests.declared(cmd, source)
+			err = cmp.Or(manifests.declared(cmd, source), manifests.alone(cmd, source))
 		}
 		if err != nil {
 			return daemon.Read{}, err
@@ -184,6 +184,9 @@ func planBetween(cmd *cobra.Command, cfg *configuration, states *statesFlag) (*p
 		return nil, err
 	}
 	printReading(cmd, &after)
+	if cmd.Flags().Changed("namespace") {
+		cmd.PrintErrf("note: the plan is for all namespaces; -n %s is that of names without one\n", states.manifests.namespace)
+	}
 	settings := optionsOf(cfg).Target
 	settings.Log = quietLog(cmd, cfg)
 	defer progress(cmd, "planning")()

@@ -25,7 +25,10 @@ func rowSettings() []string {
 
 // asRecorded are the settings with those that the database has of the daemon that writes it, in place of defaults. It is an error if a
 // setting that somebody set differs.
-func asRecorded(cmd *cobra.Command, cfg *configuration) (*configuration, error) {
+func asRecorded(cmd *cobra.Command, cfg *configuration, manifests *manifestsFlag) (*configuration, error) {
+	if err := manifests.checkScope(cmd); err != nil { // before a database is waited for
+		return nil, err
+	}
 	settings := optionsOf(cfg).Target
 	settings.Log, settings.ReadOnly = quietLog(cmd, cfg), true
 	done := progress(cmd, "reading the database")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -10,7 +11,9 @@ import (
 	"github.com/netloom/netloom/labelcache"
 	"github.com/netloom/netloom/pkg/answers/world"
 	"github.com/netloom/netloom/pkg/inputs/manifest"
+	"github.com/netloom/netloom/pkg/inputs/source"
 	"github.com/netloom/netloom/pkg/object"
+	"github.com/netloom/netloom/pkg/offline"
 )
 
 // known fails if the namespace of the command line is in none of some states. The namespace of a kubeconfig file is not checked.
@@ -29,6 +32,36 @@ func (f *manifestsFlag) declared(cmd *cobra.Command, files *manifest.Directory) 
 		return nil
 	}
 	return f.noNamespace()
+}
+
+// checkScope reads the manifests and fails unless they have the namespace of the command line, and no other.
+func (f *manifestsFlag) checkScope(cmd *cobra.Command) error {
+	if !f.fromFiles() || !cmd.Flags().Changed("namespace") {
+		return nil
+	}
+	opts, err := f.source(cmd)
+	if err != nil {
+		return err
+	}
+	files, err := offline.Source(opts, source.Options{})
+	if err != nil {
+		return err
+	}
+	return cmp.Or(f.declared(cmd, files), f.alone(cmd, files))
+}
+
+// alone fails if manifests declare policies or Services of another namespace than the one of the command line: what becomes of a database is
+// a matter of all of them, and kubectl apply refuses those as well.
+func (f *manifestsFlag) alone(cmd *cobra.Command, files *manifest.Directory) error {
+	if !cmd.Flags().Changed("namespace") {
+		return nil
+	}
+	for _, ref := range files.Refs() {
+		if ref.Namespace != "" && ref.Namespace != f.namespace && (ref.Kind == object.KindNetworkPolicy || ref.Kind == object.KindService) {
+			return fmt.Errorf("-n %s: %s is in another namespace, and a database has the rows of all: leave out -n", f.namespace, ref.Path())
+		}
+	}
+	return nil
 }
 
 func (f *manifestsFlag) noNamespace() error {

@@ -63,12 +63,29 @@ func TestNamespaceOfTheCommandLine(t *testing.T) {
 			}
 		})
 	}
+	for _, command := range []string{"plan", "drift", "apply"} {
+		got := netloom(t, command, "-f", file, "-n", "shop", "--ovn-nb", database(t).Addr())
+		require.Equal(t, exitFailed, got.code)
+		require.Contains(t, got.errout, "-n shop: NetworkPolicy/bank/open is in another namespace, and a database has the rows of all: leave out -n")
+	}
+	require.Contains(t, netloom(t, "plan", "-f", file, "-n", "shop", "--without", "netpol/open").errout, "note: the plan is for all namespaces")
 	got := netloom(t, "lint", "-f", file, "-n", "shop")
 	require.Equal(t, exitDiffers, got.code)
 	require.Contains(t, got.out, "NetworkPolicy/shop/open")
 	require.Contains(t, got.out, "Namespace/shop")
 	require.NotContains(t, got.out, "bank")
 	require.Contains(t, got.out, "1 policy judged by")
+	got = netloom(t, "translate", "-f", file, "-n", "shop")
+	require.Equal(t, exitDone, got.code, got.errout)
+	require.Contains(t, got.out, "NetworkPolicy/shop/open")
+	require.NotContains(t, got.out, "bank")
+	require.NotContains(t, netloom(t, "translate", "-f", file, "-n", "shop", "-o", "json").out, "bank")
+	without := []string{"impact", "-f", filepath.Join("testdata", "inputs", "two-spaces.yaml"), "--without", "netpol/shop/web"}
+	require.Contains(t, netloom(t, append(without, "-n", "shop")...).out, "+ ")
+	require.Equal(t, exitDiffers, netloom(t, append(without, "-n", "shop")...).code)
+	got = netloom(t, append(without, "-n", "bank")...)
+	require.Equal(t, exitDone, got.code, "%s%s", got.out, got.errout)
+	require.NotContains(t, got.out, "shop")
 	got = netloom(t, "audit", "-f", file, "-n", "shop", "-o", "csv")
 	require.Equal(t, exitDone, got.code)
 	require.Contains(t, got.out, "shop")

@@ -21,6 +21,7 @@ type translation struct {
 	Intents  intents.List     `json:"intents"`
 	Problems []object.Problem `json:"problems"`
 	Read     *world.Reading   `json:"read,omitempty"`
+	within   string           // the only namespace of Intents; "" if they are of all
 }
 
 func newTranslate() *cobra.Command {
@@ -30,7 +31,7 @@ func newTranslate() *cobra.Command {
 		Long: `Show what manifests mean for the network: the pods that each policy isolates and what its rules allow, the endpoints behind
 the addresses of each Service, the SD-WAN devices and their configuration, and every problem with its file and line, including
 what a backend or a device cannot express. For the CI of a repository of policies, -o sarif and -o junit report only the problems,
-and -o name lists what is translated. Secrets in resources are never shown.
+and -o name lists what is translated. With -n, only what is in that namespace, or in none, is shown. Secrets in resources are never shown.
 
 Exit with 0 if there are no problems, with 3 if there are or if there is nothing to translate, and with 1 on an error.`,
 		Example: `  netloom translate -f policies
@@ -50,7 +51,17 @@ Exit with 0 if there are no problems, with 3 if there are or if there is nothing
 		if err != nil {
 			return err
 		}
+		scoped := cmd.Flags().Changed("namespace")
+		if scoped {
+			state.Problems = slices.DeleteFunc(state.Problems, func(p object.Problem) bool {
+				return p.Ref.Namespace != "" && p.Ref.Namespace != manifests.namespace
+			})
+		}
 		t := translation{Intents: intents.Of(&state), Problems: state.Problems, Read: state.Reading}
+		if scoped {
+			t.within = manifests.namespace
+			t.Intents.Within(t.within)
+		}
 		if t.Problems == nil {
 			t.Problems = []object.Problem{}
 		}
@@ -79,7 +90,15 @@ Exit with 0 if there are no problems, with 3 if there are or if there is nothing
 func printTranslation(w io.Writer, output *outputFlag, path string, t *translation, pods subjects) error {
 	switch form := output.form; form {
 	case "table":
-		_, err := fmt.Fprint(w, translationText(&t.Intents, pods, output.bare, paletteFor(w)))
+		text := translationText(&t.Intents, pods, output.bare, paletteFor(w))
+		switch {
+		case text != "":
+		case t.within != "":
+			text = "no policies and no Services in namespace " + t.within + "\n"
+		default:
+			text = nothingText(pods)
+		}
+		_, err := io.WriteString(w, text)
 		return err
 	case "sarif":
 		return printJSON(w, sarifOf(t.Problems))
@@ -99,7 +118,7 @@ func printTranslation(w io.Writer, output *outputFlag, path string, t *translati
 	}
 }
 
-// translationText formats intents: a line for each rule, and for each frontend.
+// translationText formats intents: a line for each rule, and for each frontend. It is empty if there are none.
 func translationText(d *intents.List, pods subjects, bare bool, i palette) string {
 	sets := map[string]*intents.Set{}
 	for n := range d.Sets {
@@ -143,9 +162,6 @@ func translationText(d *intents.List, pods subjects, bare bool, i palette) strin
 		}
 	}
 	parts := textOf(append([]*table{orderedTable(d, sets, pods.heading()), &policies, &balancers}, sdwanTables(d)...), bare, i)
-	if len(parts) == 0 {
-		return nothingText(pods)
-	}
 	return strings.Join(parts, "\n")
 }
 

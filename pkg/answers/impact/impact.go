@@ -18,6 +18,8 @@ import (
 type Report struct {
 	Changes []Effect `json:"changes"` // between pods that are in both states; empty if no verdict changes
 	Pods    int      `json:"pods"`    // of the own cluster that are in both
+	// Namespace is the only one that the lists below and Changes are about; "" if they are about all.
+	Namespace string `json:"namespace,omitempty"`
 	// Appeared and Vanished are pods of one state only.
 	Appeared []string `json:"appeared,omitempty"`
 	Vanished []string `json:"vanished,omitempty"`
@@ -35,13 +37,15 @@ type Report struct {
 	Staged   []object.Ref `json:"staged,omitempty"`
 	// Undecided are the other clusters with pods in Changes or Apart: their own policies are not considered.
 	Undecided []string `json:"undecided,omitempty"`
+
+	others int // pods of other namespaces that appeared, see Within
 }
 
 // All is every effect: of Changes, Apart and Unselected.
 func (r *Report) All() []Effect { return slices.Concat(r.Changes, r.Apart, r.Unselected) }
 
 // Compared reports whether there was a pod to compare.
-func (r *Report) Compared() bool { return r.Pods+len(r.Appeared) > 0 }
+func (r *Report) Compared() bool { return r.Pods+len(r.Appeared)+r.others > 0 }
 
 // Effect is the same difference for all connections from some ends to others.
 type Effect struct {

@@ -156,6 +156,7 @@ func within(path, dir string) bool {
 // volume is missing.
 func (d *Directory) update(files map[string]*manifest, unreadable map[string]error, lost func(path string) bool) {
 	force, faults := settle(d.force, files)
+	faults = append(faults, duplicateWorkloads(files)...)
 	foreign := map[string]int{}
 	for _, m := range files {
 		faults = append(faults, m.faults...)
@@ -338,7 +339,7 @@ func (d *Directory) Workloads() []*workload.Workload {
 		for _, w := range d.files[path].workloads {
 			if !seen[w.Ref] {
 				seen[w.Ref] = true
-				out = append(out, w)
+				out = append(out, w.Workload)
 			}
 		}
 	}

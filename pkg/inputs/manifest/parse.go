@@ -39,12 +39,19 @@ type manifest struct {
 	foreign   map[string]int    // objects of kinds that sources do not deliver, by kind
 	kept      []Foreign         // those of them that are kept
 	unknown   map[string]int    // objects with a field that netloom does not know and nothing depends on, by kind and field
-	workloads []*workload.Workload
+	workloads []declaredWorkload
 	bare      map[object.Ref]bool // pods without an address that do not run yet
 	tests     map[object.Ref]bool // pods that exist during tests of a chart only
 	own       bool                // it has documents of netloom itself, such as expectations
 	others    int                 // documents that are no objects and were left out: see Options.Repository
 	generated map[string]int      // objects without a name, by what their names are made of
+}
+
+// declaredWorkload is an object that creates pods, and the document that declares it.
+type declaredWorkload struct {
+	*workload.Workload
+
+	document int
 }
 
 // entry is one object that a file declares.
@@ -207,7 +214,7 @@ func (r *reading) workload(kind string, raw json.RawMessage, path string) {
 		r.lost(path, kind+": "+err.Error())
 		return
 	}
-	r.manifest.workloads = append(r.manifest.workloads, w)
+	r.manifest.workloads = append(r.manifest.workloads, declaredWorkload{w, r.document})
 }
 
 const kindKustomization = "Kustomization"

@@ -120,6 +120,23 @@ func duplicate(d, chosen *declaration, inForce bool) object.Problem {
 	return object.Problem{Place: object.Place{Path: d.path, Document: d.document}, Ref: d.ref, Message: message}
 }
 
+// duplicateWorkloads reports objects that create pods and are declared more than once. The first one counts, see Directory.Workloads.
+func duplicateWorkloads(files map[string]*manifest) []object.Problem {
+	var out []object.Problem
+	first := map[object.Ref]object.Place{}
+	for _, path := range slices.Sorted(maps.Keys(files)) {
+		for _, w := range files[path].workloads {
+			place := object.Place{Path: path, Document: w.document}
+			if other, seen := first[w.Ref]; seen {
+				out = append(out, object.Problem{Place: place, Ref: w.Ref, Message: "also declared in " + other.String() + ", which is in force"})
+			} else {
+				first[w.Ref] = place
+			}
+		}
+	}
+	return out
+}
+
 // addNamespaces gives every object in force a namespace to live in.
 func addNamespaces(before, now map[object.Ref]settled) {
 	missing := map[object.Ref]bool{}
