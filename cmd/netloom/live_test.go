@@ -102,7 +102,6 @@ func TestAnswersOfADaemonAreThoseOfItsManifests(t *testing.T) {
 		require.Equal(t, strings.Count(found.out, "\n"), strings.Count(live.out, "\n"))
 		require.Contains(t, live.out, "NetworkPolicy/store/db: spec.ingress[0].ports[0].port: ")
 		require.NotContains(t, live.out, "stdin")
-
 	})
 	t.Run("no answer", func(t *testing.T) {
 		got := netloom(t, "probe", "--server", "127.0.0.1:1", "shop/web-0->shop/db-0:5432")

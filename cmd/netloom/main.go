@@ -7,6 +7,7 @@ package main
 import (
 	"context"
 	"os"
+	"runtime/debug"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -14,7 +15,13 @@ import (
 	"github.com/netloom/netloom/pkg/version"
 )
 
-func main() { os.Exit(interruptible(context.Background(), newRoot(), os.Args[1:])) }
+func main() {
+	root := newRoot()
+	if percent := gcPercent(root, os.Args[1:], os.Getenv("GOGC")); percent > 0 {
+		debug.SetGCPercent(percent)
+	}
+	os.Exit(interruptible(context.Background(), root, os.Args[1:]))
+}
 
 // run executes a command line and returns the exit code.
 func run(ctx context.Context, args []string) int { return execute(ctx, newRoot(), args) }

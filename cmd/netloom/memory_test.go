@@ -38,3 +38,20 @@ func TestMemoryLimit(t *testing.T) {
 		})
 	}
 }
+
+// TestWhatCollectsLessGarbage names the commands that answer once.
+func TestWhatCollectsLessGarbage(t *testing.T) {
+	for _, tc := range []struct {
+		args []string
+		set  string
+		want int
+	}{
+		{[]string{"probe", "-f", "x", "a->b:80"}, "", answerGC},
+		{[]string{"probe", "-f", "x", "a->b:80"}, "50", 0},
+		{[]string{"run"}, "", 0},
+		{[]string{"gateway"}, "", 0},
+		{[]string{"no-such-command"}, "", 0},
+	} {
+		require.Equal(t, tc.want, gcPercent(newRoot(), tc.args, tc.set), "%q %s", tc.args, tc.set)
+	}
+}
