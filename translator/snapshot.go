@@ -35,6 +35,7 @@ func (t *Translator) Snapshot() *intent.Snapshot {
 	t.sets.Apply(next, t.snapshot, changes)
 	next.SetUnknown(t.sdwan.Unknown())
 	next.SetFamilies(t.currentFamilies())
+	next.SetAhead(t.ahead.announced(t.snapshot))
 	t.missNode()
 	t.reportOverlaps()
 	t.snapshot = next.Commit()

@@ -74,6 +74,7 @@ type Translator struct {
 	services  *service.Table
 	sdwan     *sdwan.Table
 	snapshot  *intent.Snapshot
+	ahead     ahead
 }
 
 // New makes a translator without objects.

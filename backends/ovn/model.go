@@ -20,6 +20,7 @@ type model struct {
 	places      map[intent.PolicyID][]place // of the rules of policies in ordered tiers
 	groups      map[intent.SetID]*group
 	peers       map[addressSetRef]int     // how many groups refer to an address set
+	ahead       aheads                    // what the snapshot announces
 	meters      map[uint32]int            // and to a meter
 	bare        map[addressSetRef]*nb.Row // see row
 	memberships memberships
@@ -37,6 +38,7 @@ func newModel(ports portFinder) *model {
 		bySubject:   map[intent.SetID]map[intent.PolicyID]bool{},
 		groups:      map[intent.SetID]*group{},
 		peers:       map[addressSetRef]int{},
+		ahead:       aheads{},
 		meters:      map[uint32]int{},
 		bare:        map[addressSetRef]*nb.Row{},
 		memberships: memberships{},
@@ -121,7 +123,7 @@ func (m *model) refersTo(id intent.SetID) bool {
 
 // size returns how many rows are ours.
 func (m *model) size() int {
-	return m.rows + len(m.groups) + len(m.peers) + 2*len(m.meters) + m.loadBalancers.Size() + m.unavailable.size()
+	return m.rows + len(m.groups) + len(m.peers) + len(m.ahead.without(m.peers)) + 2*len(m.meters) + m.loadBalancers.Size() + m.unavailable.size()
 }
 
 // render renders every row for policies, and sets the corresponding model.
@@ -139,6 +141,10 @@ func (m *model) render(r *renderer) nb.Rows {
 	}
 	for ref := range m.peers {
 		rows.Put(r.addressSet(ref))
+	}
+	m.ahead = aheadsOf(r.want)
+	for ref, b := range m.ahead.without(m.peers) {
+		rows.Put(r.aheadSet(ref, b))
 	}
 	for rate := range m.meters {
 		rows.Put(r.meter(rate)...)

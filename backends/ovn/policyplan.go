@@ -206,6 +206,7 @@ func (p *policyPlan) planReferents() {
 			have.Put(p.r.meter(rate)...)
 		}
 	}
+	p.planAhead(peers, want, have)
 	p.ops = append(p.ops, nb.Diff(want, have)...)
 }
 
@@ -285,5 +286,5 @@ func (p *policyPlan) commit() {
 	if p.r.placed != nil {
 		p.m.places = p.r.placed
 	}
-	p.m.snapshot = p.r.want
+	p.m.snapshot, p.m.ahead = p.r.want, aheadsOf(p.r.want)
 }

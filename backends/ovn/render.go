@@ -331,12 +331,17 @@ func (r *renderer) text(a netip.Addr) string {
 
 // emptyAddressSet returns the row without its addresses.
 func (r *renderer) emptyAddressSet(ref addressSetRef) *nb.Row {
+	return r.titledSet(ref, r.title(ref.set))
+}
+
+// titledSet is emptyAddressSet for a set that the snapshot need not have.
+func (r *renderer) titledSet(ref addressSetRef, title string) *nb.Row {
 	name := r.names.AddressSet(ref.set, ref.family)
 	return &nb.Row{
 		Table: nb.TableAddressSet, UUID: r.names.UUID(nb.TableAddressSet, ref.id()), Name: name,
 		Fields: backends.Fields{"name": name},
-		Maps:   map[string]map[string]string{nb.ColumnExternalIDs: r.setIDs(ref.set)},
-		Origin: r.title(ref.set),
+		Maps:   map[string]map[string]string{nb.ColumnExternalIDs: r.titledIDs(ref.set, title)},
+		Origin: title,
 	}
 }
 
@@ -362,10 +367,12 @@ func (r *renderer) meter(rate uint32) []*nb.Row {
 	return rows
 }
 
-func (r *renderer) setIDs(id intent.SetID) map[string]string {
+func (r *renderer) setIDs(id intent.SetID) map[string]string { return r.titledIDs(id, r.title(id)) }
+
+func (r *renderer) titledIDs(id intent.SetID, title string) map[string]string {
 	ids := map[string]string{nb.KeyOwner: r.names.Owner, nb.KeyID: string(id)}
-	if t := r.title(id); t != "" {
-		ids[nb.KeyTitle] = t
+	if title != "" {
+		ids[nb.KeyTitle] = title
 	}
 	return ids
 }

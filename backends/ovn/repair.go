@@ -137,6 +137,11 @@ func (m *model) rowsOf(r *renderer, touched map[string]*touched) nb.Rows {
 			out.Put(r.addressSet(ref))
 		}
 	}
+	for ref, b := range m.ahead.without(m.peers) {
+		if row := r.aheadSet(ref, b); uuids[row.UUID] {
+			out.Put(row)
+		}
+	}
 	for rate := range m.meters {
 		for _, row := range r.meter(rate) {
 			if uuids[row.UUID] {

@@ -20,12 +20,13 @@ type Change struct {
 	CNFs          []CNFID          // created, rewritten or dropped
 	DeviceIntents []DeviceIntentID // device intents created, rewritten or dropped
 	Unknown       bool             // Snapshot.Unknown differs: everything of such an area has to be checked
+	Ahead         bool             // Snapshot.Ahead differs
 }
 
 // empty reports whether nothing changed.
 func (c *Change) empty() bool {
 	return len(c.Sets)+len(c.Members)+len(c.Policies)+len(c.LoadBalancers)+len(c.Nodes)+len(c.CNFs)+len(c.DeviceIntents) == 0 &&
-		!c.Families && !c.Unknown
+		!c.Families && !c.Unknown && !c.Ahead
 }
 
 // weight returns how many endpoints, addresses, load balancers and device intents c lists, which is what it costs to

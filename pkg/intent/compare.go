@@ -42,7 +42,7 @@ func recreates(changes []Change, was, is *Snapshot) bool {
 
 // compare returns the net change from was to s.
 func (s *Snapshot) compare(was *Snapshot) Change {
-	c := Change{Families: s.families != was.families, Unknown: s.unknown != was.unknown}
+	c := Change{Families: s.families != was.families, Unknown: s.unknown != was.unknown, Ahead: !sameAhead(s.ahead, was.ahead)}
 	differing(was.sets, s.sets, func(id string, old, now *Set) {
 		switch {
 		case old == nil || now == nil || !slices.Equal(old.UnionOf, now.UnionOf) || !slices.Equal(old.Within, now.Within) ||

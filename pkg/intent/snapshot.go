@@ -19,6 +19,7 @@ type Snapshot struct {
 	nodes     *iradix.Tree[*Node]
 	devices   deviceTable
 	unknown   Areas
+	ahead     []Ahead
 	log       []Change // the changes of the last len(log) revisions, oldest first
 	weight    int      // of the log
 }
@@ -120,6 +121,7 @@ type Builder struct {
 	nodes     *iradix.Txn[*Node]
 	devices   *devicesTxn
 	unknown   Areas
+	ahead     []Ahead
 	change    Change
 	variant   bool // what is made has no history
 }
@@ -128,7 +130,7 @@ type Builder struct {
 func (s *Snapshot) Next() *Builder {
 	return &Builder{
 		from: s, families: s.families, sets: s.sets.Txn(), policies: s.policies.Txn(), ranked: s.ranked.Txn(),
-		balancers: s.balancers.txn(), nodes: s.nodes.Txn(), devices: s.devices.txn(), unknown: s.unknown,
+		balancers: s.balancers.txn(), nodes: s.nodes.Txn(), devices: s.devices.txn(), unknown: s.unknown, ahead: s.ahead,
 	}
 }
 
@@ -246,6 +248,7 @@ func (b *Builder) Commit() *Snapshot {
 		nodes:     b.nodes.Commit(),
 		devices:   b.devices.commit(),
 		unknown:   b.unknown,
+		ahead:     b.ahead,
 	}
 	if !b.variant {
 		next.log, next.weight = remember(b.from.log, b.from.weight, c)

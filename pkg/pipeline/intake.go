@@ -16,6 +16,8 @@ const (
 	sliceSize = 1 << 20
 	// mostQueued is how many changes of a namespace wait one by one. If there are more, they go into one snapshot.
 	mostQueued = 4096
+	// prefixesOfSlice is how many prefixes of a larger object are announced with a snapshot.
+	prefixesOfSlice = 2000
 )
 
 // change is an object in the state in which it was taken from the source.
@@ -34,6 +36,7 @@ type intake struct {
 	free   []change // those that do not wait
 	queues map[string]*queue
 	turn   string // whose turn it was last
+	chosen string // whose turn it is next, if next was called since; "" otherwise
 }
 
 // queue is the policies or the Services that a namespace has changed, oldest first.
@@ -107,13 +110,32 @@ func (q *intake) takeFree() []change {
 	return out
 }
 
+// order lists the queues in the order of their turns.
+func (q *intake) order() []string {
+	names := q.names()
+	first, chosen := slices.BinarySearch(names, q.chosen)
+	if !chosen {
+		first, _ = slices.BinarySearch(names, q.turn+"\x00") // the first one after it
+	}
+	return slices.Concat(names[first:], names[:first])
+}
+
+// next returns the first change of the next slice, whatever is added before that is taken; no change if none wait.
+func (q *intake) next() change {
+	names := q.order()
+	if len(names) == 0 {
+		return change{}
+	}
+	q.chosen = names[0]
+	return q.queues[q.chosen].changes[0]
+}
+
 // slice takes some of what the others have changed, each in turn.
 func (q *intake) slice() []change {
-	names := q.names()
-	next, _ := slices.BinarySearch(names, q.turn+"\x00") // the first one after it
-	names = slices.Concat(names[next:], names[:next])
 	var out []change
 	left := int64(sliceSize)
+	names := q.order()
+	q.chosen = ""
 	for _, name := range names {
 		of := q.queues[name]
 		n := of.prefix(left)

@@ -286,7 +286,7 @@ func (p *Pipeline) admit(synced bool) []object.Ref {
 	} else {
 		changes = p.intake.light()
 		if p.intake.waits() && p.sliceIn() <= 0 {
-			changes = append(changes, p.intake.slice()...)
+			changes = append(changes, p.slice()...)
 			p.sliced = time.Now()
 		}
 	}
@@ -297,6 +297,16 @@ func (p *Pipeline) admit(synced bool) []object.Ref {
 	}
 	slices.SortFunc(refs, object.Ref.Compare)
 	return slices.Compact(refs)
+}
+
+// slice takes the next slice of what waits. If that is a single large object, it is taken only after its sets have been announced, which is
+// what the slices before it are for.
+func (p *Pipeline) slice() []change {
+	if c := p.intake.next(); c.cost > sliceSize && !p.translator.Prepare(c.object, prefixesOfSlice) {
+		return nil
+	}
+	p.translator.Prepare(nil, 0)
+	return p.intake.slice()
 }
 
 // sliceIn is how long what waits has to go on waiting.

@@ -1,0 +1,109 @@
+package pipeline_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	networkingv1 "k8s.io/api/networking/v1"
+
+	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/pipeline"
+	"github.com/netloom/netloom/pkg/pipeline/pipelinetest"
+)
+
+// scattered is a policy of a block without many addresses that are far apart, about as expensive as the budget of one object allows.
+func scattered(i int) *networkingv1.NetworkPolicy {
+	p := flooding(i)
+	block := &networkingv1.IPBlock{CIDR: "0.0.0.0/0"}
+	for k := range 700 {
+		h := uint32(i*700+k) * 2654435761
+		block.Except = append(block.Except, fmt.Sprintf("%d.%d.%d.%d/32", byte(h>>24)|1, byte(h>>16), byte(h>>8), byte(h)))
+	}
+	p.Spec.Ingress[0].From = []networkingv1.NetworkPolicyPeer{{IPBlock: block}}
+	return p
+}
+
+// prefixesBetween counts the prefixes that a target has to write that goes from one snapshot to the next: those of sets that are new, as far
+// as they were not announced, and those that are announced now.
+func prefixesBetween(was, now *intent.Snapshot) int {
+	announced := map[intent.SetID]int{}
+	for _, a := range was.Ahead() {
+		announced[a.Set.ID] = a.Ready
+	}
+	n := 0
+	for set := range now.Sets() {
+		if was.Set(set.ID) == nil {
+			n += len(set.Prefixes) - announced[set.ID]
+		}
+	}
+	for _, a := range now.Ahead() {
+		n += a.Ready - announced[a.Set.ID]
+	}
+	return n
+}
+
+// TestALargePolicyComesInParts has policies of many thousand prefixes come and others change. No snapshot has more than a part of one to
+// write, and what others change is in the next one.
+func TestALargePolicyComesInParts(t *testing.T) {
+	const part, large, others = 2000, 3, 20
+	src := pipelinetest.New()
+	p := newPipeline(t, src)
+	p.Follow(func(intent.Revision) bool { return true }) // targets are as quick as can be
+	src.Put(pipelinetest.Namespace("shop"))
+	src.Sync()
+	p.Step()
+	was, steps, events := p.Latest(), 0, 0
+	p.OnPublish(func(got pipeline.Published) {
+		events += len(got.Events)
+		require.LessOrEqual(t, prefixesBetween(was, got.Snapshot), part)
+		was = got.Snapshot
+		steps++
+	})
+	for i := range large {
+		src.Put(scattered(i))
+	}
+	p.Step()
+	for i := range others {
+		before := events
+		src.Put(pipelinetest.Policy(fmt.Sprint("small", i), "web", "db"))
+		p.Step()
+		require.NotNil(t, was.Policy(intent.NewPolicyID(intent.Origin{Kind: "NetworkPolicy", Namespace: "shop", Name: fmt.Sprint("small", i)}, intent.Ingress)))
+		require.Positive(t, events-before)
+	}
+	for p.Waits() {
+		p.Step()
+	}
+	require.Equal(t, large+others, was.PolicyCount())
+	require.Empty(t, was.Ahead())
+	require.Greater(t, steps, large*5, "each came in parts")
+	total := 0
+	for set := range was.Sets() {
+		total += len(set.Prefixes)
+	}
+	require.Greater(t, total, large*10_000)
+}
+
+// TestALargePolicyThatGoesIsNotAnnounced deletes a policy while it is announced, and changes another one.
+func TestALargePolicyThatGoesIsNotAnnounced(t *testing.T) {
+	src := pipelinetest.New()
+	p := newPipeline(t, src)
+	p.Follow(func(intent.Revision) bool { return true })
+	src.Put(pipelinetest.Namespace("shop"))
+	src.Sync()
+	p.Step()
+	src.Put(scattered(0))
+	p.Step()
+	require.Len(t, p.Latest().Ahead(), 1)
+	src.Remove(scattered(0))
+	changed := scattered(1)
+	changed.Spec.Ingress[0].From[0].IPBlock.Except = scattered(2).Spec.Ingress[0].From[0].IPBlock.Except
+	src.Put(scattered(1), changed)
+	p.Step()
+	require.Len(t, p.Latest().Ahead(), 1)
+	for p.Waits() {
+		p.Step()
+	}
+	require.Empty(t, p.Latest().Ahead())
+	require.Equal(t, 1, p.Latest().PolicyCount())
+}

@@ -1,0 +1,37 @@
+package policy
+
+import (
+	networkingv1 "k8s.io/api/networking/v1"
+
+	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
+	"github.com/netloom/netloom/translator/field"
+)
+
+// largeSet is how many prefixes a set has at least that is worth writing before the policy that needs it.
+const largeSet = 2000
+
+// LargeSets lists the sets of many prefixes that a NetworkPolicy needs once it is put, each once and with its prefixes only. If rules are
+// divided, it may need others. Nothing is retained, and nothing is charged to the namespace. It is empty for a policy that exceeds its
+// budget.
+func (t *Table) LargeSets(np *networkingv1.NetworkPolicy) []*intent.Set {
+	p := &translation{translator: t.translator, Faults: field.Faults{Of: t.source.Origin(object.KindNetworkPolicy, np)}, account: t.budgets.limits.Open()}
+	var out []*intent.Set
+	seen := map[intent.SetID]bool{}
+	for _, d := range intent.Directions() {
+		for _, r := range rulesOf(np, d) {
+			peers := p.parsePeers(r)
+			if p.account.Err() != nil {
+				return nil
+			}
+			if len(peers.prefixes) < largeSet {
+				continue
+			}
+			if id := peers.all.ID(); !seen[id] {
+				seen[id] = true
+				out = append(out, &intent.Set{ID: id, Prefixes: peers.prefixes, Title: peers.all.Title()})
+			}
+		}
+	}
+	return out
+}
