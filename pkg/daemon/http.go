@@ -12,6 +12,7 @@ import (
 	"github.com/netloom/netloom/pkg/inputs/retention"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/offline"
+	"github.com/netloom/netloom/pkg/reconcile"
 	"github.com/netloom/netloom/pkg/serve"
 )
 
@@ -20,6 +21,15 @@ type httpState struct{ *Daemon }
 
 // Kept lists what is kept now.
 func (s httpState) Kept() retention.Kept { return s.kept() }
+
+// Rounds returns the last rounds of the databases and controllers.
+func (s httpState) Rounds() map[string][]reconcile.Round {
+	out := map[string][]reconcile.Round{}
+	for _, t := range s.targets {
+		out[t.Name] = t.loop.Rounds()
+	}
+	return out
+}
 
 // Approve removes what is kept now, if digest is its digest.
 func (s httpState) Approve(digest, by string) (retention.Kept, error) { return s.approve(digest, by) }

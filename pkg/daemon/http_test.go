@@ -45,11 +45,14 @@ func TestHandlerOfADaemonAtWork(t *testing.T) {
 	_, body = r.get("/debug/plan")
 	require.Equal(t, "nothing to do\n", body)
 
+	_, body = r.get("/debug/rounds")
+	require.Regexp(t, `(?m)^TARGET +BEGAN +CHANGES +OPERATIONS +TRANSACTIONS +WAIT +PLAN +APPLY\novn +[0-9:.]+ +all +[1-9]`, body)
+
 	_, body = r.get("/metrics")
 	for _, name := range []string{
 		"netloom_build_info", "netloom_events_total", "netloom_ops_total",
 		"netloom_owned_rows", "netloom_plan_duration_seconds", "netloom_apply_duration_seconds", "netloom_problems",
-		"netloom_drift_found_total", "netloom_kept_objects", "netloom_target_up", "netloom_translations_total",
+		"netloom_drift_found_total", "netloom_kept_objects", "netloom_round_operations", "netloom_round_stage_seconds", "netloom_target_up", "netloom_translations_total",
 		"go_goroutines", "process_open_fds",
 	} {
 		require.Contains(t, body, "# TYPE "+name+" ")

@@ -9,7 +9,8 @@ import (
 )
 
 // The bounds of a round, as far as there are snapshots on the way to stop at, and of how many of these are remembered. Beyond that, the last
-// round handles the rest: a target that is slower than what changes would fall behind further and further.
+// round handles the rest: a target that is slower than what changes would fall behind further and further. What one snapshot changes is never
+// divided.
 const (
 	maxOps = 2000
 	// maxChanges is how many sets, policies, load balancers and so on may differ. Each takes a few operations.
@@ -17,9 +18,9 @@ const (
 	maxSteps   = 32
 )
 
-// backlog are the snapshots on the way to the newest one. Each was the newest one, so a target may be in sync with any of them. A plan for
-// the newest one that is too large is cut there: it becomes several rounds, each with a commit. All others go to the newest one at once,
-// because what changes the same again and again, as in a storm, is written once.
+// backlog are the snapshots on the way to the newest one. Each was the newest one, so a target may be in sync with any of them. A round goes
+// as far as it is within its bounds, so that there are several commits while much changes. What changes the same again and again, as in a
+// storm, counts and is written once.
 type backlog struct {
 	mu    sync.Mutex
 	from  *intent.Snapshot // what the first step starts from; nil before the first
@@ -104,18 +105,48 @@ func all[T any](list []T, yield func(any) bool) bool {
 	return true
 }
 
-// take returns what a round brings a target to that has reached a snapshot: the newest one, or where a plan was cut, the next step.
-func (b *backlog) take(reached, newest *intent.Snapshot) *intent.Snapshot {
+// take returns what a round brings a target to that has reached a snapshot, and how much may differ: the newest one, or as many steps towards
+// it as maxChanges allows. Where a plan was cut, that is one step.
+func (b *backlog) take(reached, newest *intent.Snapshot) (to *intent.Snapshot, changes int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if reached == nil || b.until <= reached.Revision() {
-		b.until = 0
-		return newest
+	differs := map[any]bool{}
+	single := b.until > reached.Revision()
+	for i := range b.steps {
+		s := &b.steps[i]
+		if s.to.Revision() <= reached.Revision() {
+			continue
+		}
+		enough := to != nil && (single || s.differs == nil)
+		more := 0
+		for what := range s.differs {
+			if !differs[what] {
+				more++
+			}
+		}
+		if enough || to != nil && len(differs)+more > maxChanges {
+			return to, len(differs)
+		}
+		maps.Copy(differs, s.differs)
+		to, single = s.to, single || s.differs == nil
 	}
-	if to := b.first(reached); to != nil && to.Revision() < newest.Revision() {
-		return to
+	if to == nil { // nobody has announced it yet, or all changes of a pause are one round
+		to = newest
 	}
-	return newest
+	if known := changesBetween(reached, to); known > 0 {
+		return to, known
+	}
+	return to, len(differs) // or a few more than do
+}
+
+// changesBetween counts what may differ between two snapshots; 0 if they do not remember that.
+func changesBetween(from, to *intent.Snapshot) int {
+	changes, _ := to.Since(from.Revision())
+	differs := map[any]bool{}
+	for what := range differing(changes) {
+		differs[what] = true
+	}
+	return len(differs)
 }
 
 // cut returns the first step on the way to a snapshot for which the plan is too large; nil if there is none.

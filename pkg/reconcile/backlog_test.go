@@ -12,16 +12,24 @@ import (
 	"github.com/netloom/netloom/pkg/reconcile"
 )
 
-// largest is an observer that remembers the most operations that a plan from changes had.
+// largest is an observer that remembers the most operations and changes that a round from changes had, and how many there were.
 type largest struct {
 	reconcile.Observers
 
-	ops, rounds int
+	ops, changes, rounds, committed int
 }
 
+// Planned counts plans, also those that are cut.
 func (l *largest) Planned(_ string, p *backends.Plan, _ time.Duration) {
 	if !p.Full && len(p.Ops) > 0 {
 		l.ops, l.rounds = max(l.ops, len(p.Ops)), l.rounds+1
+	}
+}
+
+// Round counts what was written.
+func (l *largest) Round(_ string, r *reconcile.Round) {
+	if !r.Full && r.Operations > 0 {
+		l.changes, l.committed = max(l.changes, r.Changes), l.committed+1
 	}
 }
 
@@ -32,7 +40,8 @@ func TestARoundHandlesSoManyChanges(t *testing.T) {
 		each, snapshots     int // changes of a snapshot, and how many snapshots
 		wantOps, wantRounds int // in one round, and how many rounds
 	}{
-		{"few", 1, 1900, 1900, 2},
+		{"few", 1, 450, 450, 2},
+		{"a storm of small changes", 1, 1900, 500, 5},
 		{"a storm", 4, 1000, 500, 10},
 		{"large snapshots", 300, 10, 300, 11},
 		{"a target that falls behind", 400, 100, 400 * (100 - 31), 33},
@@ -67,6 +76,11 @@ func TestARoundHandlesSoManyChanges(t *testing.T) {
 				require.Len(t, s.target.names(), 2+tc.each*tc.snapshots)
 				require.LessOrEqual(t, observer.ops, tc.wantOps)
 				require.LessOrEqual(t, observer.rounds, tc.wantRounds)
+				require.LessOrEqual(t, observer.changes, min(tc.wantOps+1, max(500, tc.wantOps)), "one for each operation, and what the step began with")
+				require.Equal(t, observer.rounds, observer.committed)
+				rounds := s.loop.Rounds()
+				require.Len(t, rounds, 1+observer.committed, "with the first one")
+				require.Equal(t, time.Second, rounds[2].Applied)
 				require.EqualValues(t, 1, st.FullPlans)
 			})
 		})

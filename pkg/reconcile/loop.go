@@ -43,6 +43,8 @@ type Loop struct {
 	status   Status
 	forced   time.Time           // until when the guard lets every plan pass
 	released map[object.Ref]bool // by Release, since the last round
+	woken    time.Time           // when Wake was first called since the last round; zero if it was not
+	rounds   []Round             // the last ones, oldest first
 }
 
 // New makes the loop that brings b to the snapshot that latest returns. Latest returns nil until every source has synced,
@@ -67,6 +69,7 @@ func (l *Loop) Wake() {
 	if l.opts.MinInterval <= 0 { // else all changes of a pause are one round
 		l.backlog.add(l.latest())
 	}
+	l.wakened()
 	ring(l.wake)
 }
 

@@ -37,6 +37,12 @@ type Observer interface {
 	Converged(target string, rev intent.Revision, owned int)
 }
 
+// RoundObserver is an Observer that also follows rounds as a whole.
+type RoundObserver interface {
+	// Round: a plan was made and, if it has ops, written completely. The round must not be kept.
+	Round(target string, r *Round)
+}
+
 // Observers calls each of several observers, in order.
 type Observers []Observer
 
@@ -51,6 +57,15 @@ func (os Observers) Planned(target string, p *backends.Plan, took time.Duration)
 func (os Observers) Applied(target string, p *backends.Plan, took time.Duration) {
 	for _, o := range os {
 		o.Applied(target, p, took)
+	}
+}
+
+// Round calls each that follows rounds.
+func (os Observers) Round(target string, r *Round) {
+	for _, o := range os {
+		if o, ok := o.(RoundObserver); ok {
+			o.Round(target, r)
+		}
 	}
 }
 

@@ -40,7 +40,7 @@ func (l *Loop) round(ctx context.Context) outcome {
 		if m, why = l.undo(ctx); m == failed || m == unreachable {
 			return m
 		}
-		m = l.attempt(ctx, l.backlog.take(l.reached, newest), "")
+		m = l.attempt(ctx, l.step(newest), "")
 		// Drift shows only against a revision that the target was in sync with, so new changes are written first.
 		if m == converged {
 			if why == "" && l.reached.Revision() < newest.Revision() {
@@ -53,10 +53,10 @@ func (l *Loop) round(ctx context.Context) outcome {
 		l.undoKept(ctx)
 	}
 	if readBack != "" {
-		m = l.attempt(ctx, newest, readBack)
+		m = l.attempt(ctx, goal{Snapshot: newest}, readBack)
 	}
 	if m == again {
-		m = l.attempt(ctx, newest, backends.ReadBackKept)
+		m = l.attempt(ctx, goal{Snapshot: newest}, backends.ReadBackKept)
 	}
 	return m
 }
@@ -77,24 +77,38 @@ func (l *Loop) keepsRows() bool {
 	return len(l.status.Kept) > 0
 }
 
+// goal is what one plan is to reach.
+type goal struct {
+	*intent.Snapshot
+
+	changes int // how many things may differ; 0 if everything is read back
+}
+
+// step returns the goal of the next plan from changes.
+func (l *Loop) step(newest *intent.Snapshot) goal {
+	to, changes := l.backlog.take(l.reached, newest)
+	return goal{to, changes}
+}
+
 // attempt plans once and applies the plan: from changes, or for a reason from a read-back.
-func (l *Loop) attempt(ctx context.Context, want *intent.Snapshot, readBack backends.ReadBack) outcome {
-	began := time.Now()
+func (l *Loop) attempt(ctx context.Context, to goal, readBack backends.ReadBack) outcome {
+	want, r := to.Snapshot, l.beginRound(to.changes)
 	var since intent.Revision
 	if readBack == "" {
 		since = l.reached.Revision()
 	}
 	p, err := l.backend.Plan(ctx, want, since)
 	if err != nil {
-		l.pace.wasted = time.Since(began)
+		l.pace.wasted = time.Since(r.Began)
 		return l.fail(ctx, PhasePlan, err)
 	}
 	if readBack == "" && !p.Full && len(p.Ops) > maxOps {
 		if to := l.backlog.cut(l.reached, want); to != nil {
-			return l.attempt(ctx, to, "")
+			return l.attempt(ctx, goal{to, changesBetween(l.reached, to)}, "")
 		}
 	}
-	took := time.Since(began)
+	took := time.Since(r.Began)
+	r.Planned = took
 	if p.Resync {
 		if since == 0 {
 			return l.fail(ctx, PhasePlan, errLost)
@@ -120,13 +134,16 @@ func (l *Loop) attempt(ctx context.Context, want *intent.Snapshot, readBack back
 		l.drifted(p)
 	}
 	if !p.Empty() {
+		began := time.Now()
 		if m := l.apply(ctx, p); m != converged {
 			return m
 		}
+		r.Applied = time.Since(began)
 	}
 	if readBack != "" {
 		l.record(ctx)
 	}
+	l.endRound(r, p)
 	l.converge(p, want)
 	return converged
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/pipeline"
+	"github.com/netloom/netloom/pkg/reconcile"
 	"github.com/netloom/netloom/pkg/serve/httpbody"
 )
 
@@ -30,6 +31,8 @@ type State interface {
 	LookBeyond(ctx context.Context)
 	// Plan returns what would be written to the named target, or to all if target is "".
 	Plan(ctx context.Context, s *intent.Snapshot, target string) (*Plans, error)
+	// Rounds returns the last rounds that wrote something to each target, by its name, oldest first.
+	Rounds() map[string][]reconcile.Round
 	// Kept lists what is kept although it is missing from the source.
 	Kept() retention.Kept
 	// Approve removes what is kept, if digest is still its digest.
@@ -77,6 +80,7 @@ func (h *Handler) All() http.Handler {
 	mux.HandleFunc("GET /debug/manifests", h.manifests)
 	mux.HandleFunc("GET /debug/plan", h.plan)
 	mux.HandleFunc("GET /debug/problems", h.problems)
+	mux.HandleFunc("GET /debug/rounds", h.rounds)
 	mux.HandleFunc("GET "+ApprovePath, h.kept)
 	mux.HandleFunc("POST "+ApprovePath, h.approve)
 	if h.profiles {

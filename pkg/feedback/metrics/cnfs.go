@@ -86,7 +86,7 @@ func (m *Metrics) LookedUp(result string) { m.cnfs.lookups.WithLabelValues(resul
 // Forget deletes all metrics of a target. No other method may be called for the target at the same time.
 func (m *Metrics) Forget(target string) {
 	of := prometheus.Labels{"target": target}
-	for _, h := range []*prometheus.HistogramVec{m.plan, m.apply, m.latency} {
+	for _, h := range []*prometheus.HistogramVec{m.plan, m.apply, m.latency, m.stages, m.roundOps, m.roundChanges} {
 		h.DeletePartialMatch(of)
 	}
 	for _, c := range []*prometheus.CounterVec{m.ops, m.failures, m.drift, m.readBacks, m.cnfs.reports} {

@@ -13,6 +13,7 @@ import (
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/feedback/metrics"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/reconcile"
 )
 
 var metricName = regexp.MustCompile(`\bnetloom_[a-z_]+[a-z]`)
@@ -29,6 +30,7 @@ func TestTheManualListsEveryMetric(t *testing.T) {
 		p := &backends.Plan{Revision: rev, Full: true, Ops: []backends.Op{{Verb: backends.Create, Kind: "ACL"}}}
 		m.Planned("ovn", p, time.Millisecond)
 		m.Applied("ovn", p, time.Millisecond)
+		m.Round("ovn", &reconcile.Round{Operations: 1, Changes: 1})
 		m.Converged("ovn", rev, 1)
 	}
 	m.Covered("ovn", backends.Coverage{})

@@ -34,6 +34,8 @@ type Metrics struct {
 	apply     *prometheus.HistogramVec
 	ops       *prometheus.CounterVec
 	latency   *prometheus.HistogramVec
+
+	stages, roundOps, roundChanges *prometheus.HistogramVec
 	failures  *prometheus.CounterVec
 	drift     *prometheus.CounterVec
 	readBacks *prometheus.CounterVec
@@ -120,6 +122,10 @@ func (m *Metrics) makeTargets() {
 	m.readBacks = m.counter("netloom_readbacks_total",
 		"Plans made from a read-back of everything that netloom owns in the target, by reason.", "target", "reason")
 	m.apply = m.histogram("netloom_apply_duration_seconds", "Time to write a plan to a target.", "target")
+	m.stages = m.histogram("netloom_round_stage_seconds",
+		"Time that a round with writes took: to wait for the one before, to plan, and to apply.", "target", "stage")
+	m.roundOps = m.counts("netloom_round_operations", "Operations of a round with writes.")
+	m.roundChanges = m.counts("netloom_round_changes", "Sets, policies and load balancers that may differ in a round with writes.")
 	m.latency = m.histogram("netloom_event_to_commit_seconds",
 		"Time from reading a change from the source until the target is in sync with it.", "target")
 	m.ops = m.counter("netloom_ops_total", "Writes to a target by verb and kind of object.", "target", "verb", "kind")
@@ -156,6 +162,15 @@ func (m *Metrics) gaugeVec(name, help string) *prometheus.GaugeVec {
 	g := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, []string{"target"})
 	m.registry.MustRegister(g)
 	return g
+}
+
+// counts makes a histogram of numbers for each target.
+func (m *Metrics) counts(name, help string) *prometheus.HistogramVec {
+	h := prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name: name, Help: help, Buckets: []float64{1, 5, 10, 50, 100, 500, 1000, 2000, 10_000, 100_000},
+	}, []string{"target"})
+	m.registry.MustRegister(h)
+	return h
 }
 
 func (m *Metrics) histogram(name, help string, labels ...string) *prometheus.HistogramVec {

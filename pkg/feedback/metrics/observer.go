@@ -47,6 +47,20 @@ func (m *Metrics) Applied(target string, p *backends.Plan, took time.Duration) {
 	}
 }
 
+// Round times the stages of a round and counts what it handled.
+func (m *Metrics) Round(target string, r *reconcile.Round) {
+	if r.Operations == 0 {
+		return
+	}
+	m.stages.WithLabelValues(target, "wait").Observe(r.Waited.Seconds())
+	m.stages.WithLabelValues(target, "plan").Observe(r.Planned.Seconds())
+	m.stages.WithLabelValues(target, "apply").Observe(r.Applied.Seconds())
+	m.roundOps.WithLabelValues(target).Observe(float64(r.Operations))
+	if !r.Full {
+		m.roundChanges.WithLabelValues(target).Observe(float64(r.Changes))
+	}
+}
+
 // Failed counts an error. The target is out of sync until a round succeeds.
 func (m *Metrics) Failed(target string, phase reconcile.Phase, _ error) {
 	m.failures.WithLabelValues(target, string(phase)).Inc()
