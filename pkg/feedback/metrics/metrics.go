@@ -30,21 +30,21 @@ type Metrics struct {
 	differences  *prometheus.CounterVec
 	endpoints    prometheus.Gauge
 
-	plan      *prometheus.HistogramVec
-	apply     *prometheus.HistogramVec
-	ops       *prometheus.CounterVec
-	latency   *prometheus.HistogramVec
+	plan    *prometheus.HistogramVec
+	apply   *prometheus.HistogramVec
+	ops     *prometheus.CounterVec
+	latency *prometheus.HistogramVec
 
 	stages, roundOps, roundChanges *prometheus.HistogramVec
-	failures  *prometheus.CounterVec
-	drift     *prometheus.CounterVec
-	readBacks *prometheus.CounterVec
-	up        *prometheus.GaugeVec
-	contested *prometheus.GaugeVec
-	owned     *prometheus.GaugeVec
-	interval  *prometheus.GaugeVec
-	skips     *prometheus.GaugeVec
-	applied   *prometheus.GaugeVec
+	failures                       *prometheus.CounterVec
+	drift                          *prometheus.CounterVec
+	readBacks                      *prometheus.CounterVec
+	up                             *prometheus.GaugeVec
+	contested                      *prometheus.GaugeVec
+	owned                          *prometheus.GaugeVec
+	interval                       *prometheus.GaugeVec
+	skips                          *prometheus.GaugeVec
+	applied                        *prometheus.GaugeVec
 
 	coverage coverageMetrics
 	cnfs     cnfMetrics
