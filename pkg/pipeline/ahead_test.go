@@ -10,6 +10,8 @@ import (
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/pipeline"
 	"github.com/netloom/netloom/pkg/pipeline/pipelinetest"
+	"github.com/netloom/netloom/translator"
+	"github.com/netloom/netloom/translator/budget"
 )
 
 // scattered is a policy of a block without many addresses that are far apart, about as expensive as the budget of one object allows.
@@ -106,4 +108,28 @@ func TestALargePolicyThatGoesIsNotAnnounced(t *testing.T) {
 	}
 	require.Empty(t, p.Latest().Ahead())
 	require.Equal(t, 1, p.Latest().PolicyCount())
+}
+
+// TestWhatExceedsTheBudgetOfItsNamespaceIsNotAnnounced counts the snapshots that a flood takes of which little fits in its budget. Nothing had
+// been charged when all of it was read.
+func TestWhatExceedsTheBudgetOfItsNamespaceIsNotAnnounced(t *testing.T) {
+	const flood, fit = 300, 2
+	src := pipelinetest.New()
+	cost := translator.New(translator.Options{}).Estimate(scattered(0))
+	p := pipeline.New(src, translator.Options{Shares: budget.All{Policies: budget.Shares{Namespace: fit * cost}}}, pipelinetest.Log(t))
+	p.Follow(func(intent.Revision) bool { return true })
+	src.Put(pipelinetest.Namespace("shop"))
+	src.Sync()
+	p.Step()
+	steps := 0
+	p.OnPublish(func(pipeline.Published) { steps++ })
+	for i := range flood {
+		src.Put(scattered(i))
+	}
+	p.Step()
+	for p.Waits() {
+		p.Step()
+	}
+	require.Equal(t, flood, p.Latest().PolicyCount())
+	require.Less(t, steps, (fit+2)*10+10, "one part for each 2,000 prefixes of what fits, and of the next one; many of the others in one")
 }

@@ -120,14 +120,28 @@ func (q *intake) order() []string {
 	return slices.Concat(names[first:], names[:first])
 }
 
-// next returns the first change of the next slice, whatever is added before that is taken; no change if none wait.
-func (q *intake) next() change {
+// next returns the first change of the next slice, whatever is added before that is taken; no change if none wait. What the slice may have is
+// estimated again: what was put since may have used up the budget of the namespace, and objects beyond it cost little.
+func (q *intake) next(estimate func(any) int64) change {
 	names := q.order()
 	if len(names) == 0 {
 		return change{}
 	}
 	q.chosen = names[0]
-	return q.queues[q.chosen].changes[0]
+	of := q.queues[q.chosen]
+	left := int64(sliceSize)
+	for i := range of.changes {
+		c := &of.changes[i]
+		if c.object != nil {
+			of.cost -= c.cost
+			c.cost = estimate(c.object)
+			of.cost += c.cost
+		}
+		if left -= c.cost; left < 0 {
+			break
+		}
+	}
+	return of.changes[0]
 }
 
 // slice takes some of what the others have changed, each in turn.

@@ -302,7 +302,7 @@ func (p *Pipeline) admit(synced bool) []object.Ref {
 // slice takes the next slice of what waits. If that is a single large object, it is taken only after its sets have been announced, which is
 // what the slices before it are for.
 func (p *Pipeline) slice() []change {
-	if c := p.intake.next(); c.cost > sliceSize && !p.translator.Prepare(c.object, prefixesOfSlice) {
+	if c := p.intake.next(p.translator.Estimate); c.cost > sliceSize && !p.translator.Prepare(c.object, prefixesOfSlice) {
 		return nil
 	}
 	p.translator.Prepare(nil, 0)

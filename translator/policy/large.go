@@ -13,8 +13,11 @@ const largeSet = 2000
 
 // LargeSets lists the sets of many prefixes that a NetworkPolicy needs once it is put, each once and with its prefixes only. If rules are
 // divided, it may need others. Nothing is retained, and nothing is charged to the namespace. It is empty for a policy that exceeds its
-// budget.
+// budget, or that of the namespace as it is used now.
 func (t *Table) LargeSets(np *networkingv1.NetworkPolicy) []*intent.Set {
+	if !t.budgets.ledger.Fits(object.Ref{Kind: object.KindNetworkPolicy, Namespace: np.Namespace, Name: np.Name}, np.CreationTimestamp) {
+		return nil
+	}
 	p := &translation{translator: t.translator, Faults: field.Faults{Of: t.source.Origin(object.KindNetworkPolicy, np)}, account: t.budgets.limits.Open()}
 	var out []*intent.Set
 	seen := map[intent.SetID]bool{}
