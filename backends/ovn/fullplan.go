@@ -40,9 +40,14 @@ func (b *Backend) planAll(ctx context.Context, want *intent.Snapshot, why backen
 		return nil, err
 	}
 	names := nb.Names(f.have, f.want)
+	rendered := make(map[string]bool, len(f.want))
+	for uuid := range f.want {
+		rendered[uuid] = len(b.keep) > 0
+	}
 	lost := &lost{keep: b.keep, names: b.names, ports: next.ports, want: f.want, have: f.have}
 	lost.run(originsIn(want))
 	lost.describe(plan)
+	next.keptRows = keepRows(b.keep, rendered, f.want)
 	ops = append(lost.withoutLoss(ops), nb.Diff(f.want, f.have)...)
 	plan.Skips = append(plan.Skips, f.r.skips...)
 	return &proposal{plan: plan, ops: ops, ports: next.ports, names: names, commit: func() {

@@ -29,6 +29,7 @@ type model struct {
 	ports         portFinder
 	loadBalancers *lb.Model
 	unavailable   *unavailable // nil while load balancers are available
+	keptRows      keptRows
 }
 
 func newModel(ports portFinder) *model {

@@ -47,11 +47,11 @@ func (b *Backend) Foreign() *backends.Foreign {
 	return f
 }
 
-// Repair implements backends.Watcher: it reads the rows that others changed and compares them with what the model has. Kept
-// rows and ports are not in the model; with them everything is read back.
+// Repair implements backends.Watcher: it reads the rows that others changed and compares them with what the model has. Ports that are kept
+// for unknown pods are not in the model, nor are load balancers that are kept; with them everything is read back.
 func (b *Backend) Repair(ctx context.Context) (*backends.Plan, error) {
 	m, rows := b.model, maps.Clone(b.watch.touched)
-	if b.watch.unknown || m == nil || m.epoch != b.client.Epoch() || len(b.keep) > 0 || m.coverage.now.Held > 0 {
+	if b.watch.unknown || m == nil || m.epoch != b.client.Epoch() || !m.keptRows.allow(b.keep) || m.coverage.now.Held > 0 {
 		return &backends.Plan{Resync: true}, nil
 	}
 	db := b.database()
@@ -150,6 +150,7 @@ func (m *model) rowsOf(r *renderer, touched map[string]*touched) nb.Rows {
 			}
 		}
 	}
+	m.keptRows.replace(out, uuids, gone)
 	return out
 }
 

@@ -83,14 +83,19 @@ func (l *Loop) undo(ctx context.Context) (outcome, backends.ReadBack) {
 	return l.apply(ctx, p), ""
 }
 
-// undoKept is undo while rows are kept, which takes a read-back each time anyway.
-func (l *Loop) undoKept(ctx context.Context) {
-	if !l.changed() {
-		return
+// undoKept is undo while rows are kept. It reports whether that is all there is to do in this round: the next read-back, which every other
+// change takes while rows are kept, comes when it is due.
+func (l *Loop) undoKept(ctx context.Context) (bool, outcome) {
+	m, why := l.undo(ctx)
+	switch {
+	case m == failed || m == unreachable:
+		return true, m
+	case why != "" || l.pace.readBackDue(time.Now()):
+		return false, m
 	}
-	l.disturb(ctx, false)
-	l.pace.whole = true
-	l.pace.repairing(time.Now())
+	l.pace.woken = l.pace.owed
+	l.converge(&backends.Plan{Revision: l.reached.Revision()}, l.reached)
+	return true, converged
 }
 
 // drifted counts a plan that reverts changes by others.

@@ -72,6 +72,35 @@ func TestWhatIsMissingAtTheStartIsKeptAndAllElseIsWritten(t *testing.T) {
 	})
 }
 
+// TestWhatOthersChangeIsRepairedWhileRowsAreKept deletes a kept row again and again, much faster than a target is read back. It is back after
+// the time of a repair each time, and what changes meanwhile is written.
+func TestWhatOthersChangeIsRepairedWhileRowsAreKept(t *testing.T) {
+	play(t, guarded(), func(t *testing.T, s *scene) {
+		old := names("old", 5)
+		s.target.stray(old...)
+		s.put("new")
+		s.wake()
+		require.Len(t, s.loop.Status().Kept, 5)
+		pass(time.Minute)
+		s.target.slow = 50 * time.Millisecond
+		repairs, plans := s.target.repairs, s.loop.Status().FullPlans
+		const times = 20
+		for i := range times {
+			s.target.tamper(old[1])
+			s.put(fmt.Sprint("more", i))
+			s.loop.Wake()
+			pass(500 * time.Millisecond)
+			require.Contains(t, s.target.names(), old[1])
+			require.Contains(t, s.target.names(), fmt.Sprint("more", i))
+		}
+		require.Equal(t, repairs+times, s.target.repairs)
+		require.LessOrEqual(t, s.loop.Status().FullPlans, plans+2*times)
+		require.True(t, s.loop.Status().Converged)
+		require.EqualValues(t, times, s.loop.Status().Drifts)
+		require.Len(t, s.loop.Status().Kept, 5)
+	})
+}
+
 func TestWhatIsKeptIsKeptAfterAnError(t *testing.T) {
 	play(t, guarded(), func(t *testing.T, s *scene) {
 		old := names("old", 5)

@@ -29,11 +29,13 @@ type pace struct {
 	triggered bool // the backend woke the loop
 	released  bool // Release was called
 
-	keeping  bool // every round reads back, because rows are kept
+	keeping  bool // every round reads back, because rows are kept, except for those that only undo what others changed
+	owed     bool // the round that began last was woken, triggered or released
 	began    time.Time
 	ended    time.Time
 	readBack time.Time     // when everything was last read back
 	took     time.Duration // by the plan for that
+	rested   time.Time     // until when the target rests from the last round that read back and kept rows
 	wasted   time.Duration // by a plan that failed, since the round began
 	failures int           // in a row
 	backoff  time.Duration
@@ -56,12 +58,16 @@ func (p *pace) begin() {
 	if p.last == unreachable && p.triggered {
 		p.failures = 0 // a restored connection is a new start
 	}
+	p.owed = p.woken || p.triggered || p.released
 	p.woken, p.triggered, p.released, p.began, p.wasted = false, false, false, time.Now(), 0
 }
 
 // end records how a round that ended now went.
 func (p *pace) end(m outcome, now time.Time) {
 	p.last, p.ended = m, now
+	if !p.readBack.Before(p.began) {
+		p.rested = now.Add(now.Sub(p.began))
+	}
 	switch m {
 	case failed, unreachable:
 		p.backoff = jitter(backoff(p.opts.RetryMin, p.opts.RetryMax, p.failures))
@@ -110,13 +116,18 @@ func (p *pace) due() (time.Time, bool) {
 	}
 }
 
-// rest is the minimum time between rounds that read everything back: as long as the last one took, so that the target has
-// half of the time for others.
+// rest is the time until the next round that reads everything back, after the last one: that took as long, so that the target has half of
+// the time for others. It may be negative.
 func (p *pace) rest() time.Duration {
 	if !p.keeping || p.released {
 		return 0
 	}
-	return p.ended.Sub(p.began)
+	return p.rested.Sub(p.ended)
+}
+
+// readBackDue reports whether a round that undid what others changed, while rows are kept, has to read back as well.
+func (p *pace) readBackDue(now time.Time) bool {
+	return p.checkDrift(now) || p.owed && !now.Before(p.rested)
 }
 
 // next is when a round is due if there was no error: gap after the last one if one was requested, otherwise at the drift

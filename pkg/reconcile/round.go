@@ -49,8 +49,10 @@ func (l *Loop) round(ctx context.Context) outcome {
 			readBack = cmp.Or(why, l.checkDrift())
 		}
 	}
-	if readBack == backends.ReadBackKept {
-		l.undoKept(ctx)
+	if readBack == backends.ReadBackKept && l.stale == "" && l.changed() {
+		if done, m := l.undoKept(ctx); done {
+			return m
+		}
 	}
 	if readBack != "" {
 		m = l.attempt(ctx, goal{Snapshot: newest}, readBack)
