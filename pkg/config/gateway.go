@@ -25,6 +25,7 @@ type Gateway struct {
 	FrontProxyNames []string // none accepts any name
 	SharedWatches   bool
 	AccessLog       bool
+	MaxClusters     int    // 0 is the default for the memory
 	AuditLog        string // file; "-" is standard output, "" is none
 	ShutdownDelay   time.Duration
 	ShutdownSpread  time.Duration
@@ -64,6 +65,8 @@ func (c *Config) gatewaySettings() []setting.Setting {
 			&g.FrontProxyNames),
 		setting.Bool("gateway-shared-watches", "false", "serve lists and watches of common kinds from one watch for all clients; the gateway must be allowed to list and watch them",
 			&g.SharedWatches),
+		setting.Whole("gateway-max-clusters", "0", "number of clusters to serve at once, the oldest; 0: one for each 4 MiB of the memory limit, 64 to 4096",
+			&g.MaxClusters),
 		setting.Bool("gateway-access-log", "true", "log the requests for which an UpstreamCluster enables the access log",
 			&g.AccessLog),
 		setting.Text("gateway-audit-log", "", "file for an audit event about each request, in the format of Kubernetes; - is standard output",

@@ -55,8 +55,11 @@ type Options struct {
 	// Connections of clients at once; zero is as many as a quarter of the memory that Go may use is enough for, 512 to 16,384. A quarter of
 	// them may be from one address.
 	Connections int
-	Probe       upstream.Probe
-	Registerer  prometheus.Registerer // nil registers no metrics
+	// Clusters is how many clusters are served at once, the oldest; zero is as many as half of the memory that Go may use is enough for, 64 to
+	// 4,096.
+	Clusters   int
+	Probe      upstream.Probe
+	Registerer prometheus.Registerer // nil registers no metrics
 }
 
 // Timeouts limit how long a client may take to send a request and to receive a response. Zero values are the defaults.
@@ -94,7 +97,7 @@ func New(ctx context.Context, opts Options) *Gateway {
 	g.credentials = credential.New(ctx, credential.Options{
 		Log: opts.Log, Users: opts.Users, Secrets: opts.Secrets, Every: opts.CredentialsEvery, Changed: func(name string) { g.set.renew(name) },
 	})
-	g.set = newSet(func(name string) (*tenant, error) { return g.newTenant(ctx, name) }, g.credentials)
+	g.set = newSet(func(name string) (*tenant, error) { return g.newTenant(ctx, name) }, g.credentials, clusterLimit(opts.Clusters))
 	if opts.Registerer != nil {
 		opts.Registerer.MustRegister(g.metrics, &collector{g})
 	}

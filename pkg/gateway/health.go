@@ -69,5 +69,8 @@ func (s *Set) troubles() []string {
 		}
 	}
 	slices.Sort(out)
+	if n := s.refused(); n > 0 {
+		out = append(out, fmt.Sprintf("%d clusters are not served: older ones take all %d places", n, s.places.limit))
+	}
 	return out
 }

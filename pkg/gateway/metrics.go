@@ -135,6 +135,7 @@ var (
 	divides        = prometheus.NewDesc("netloom_gateway_limits_divided", "1 if limits of all instances are divided among them, 0 if each instance has the limits of one.", nil, nil)
 	limitNow       = prometheus.NewDesc("netloom_gateway_limit", "What this instance has of a limit of all instances: requests per second, or at a time.", []string{"cluster", "schema"}, nil)
 	auditDropped   = prometheus.NewDesc("netloom_gateway_audit_events_dropped_total", "Audit events that could not be written.", nil, nil)
+	refusedNow     = prometheus.NewDesc("netloom_gateway_clusters_beyond_limit", "UpstreamClusters that are not served because there are too many.", nil, nil)
 	accepted       = prometheus.NewDesc("netloom_gateway_cluster_accepted", "1 if the newest version of an UpstreamCluster is served, 0 if it has faults.", []string{"cluster"}, nil)
 )
 
@@ -172,6 +173,7 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 	if log := c.gateway.opts.Audit; log != nil {
 		out <- prometheus.MustNewConstMetric(auditDropped, prometheus.CounterValue, float64(log.Dropped()))
 	}
+	gauge(refusedNow, float64(set.refused()))
 	faults := set.Faults()
 	for _, t := range set.all() {
 		name := t.cluster.Name()

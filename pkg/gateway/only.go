@@ -58,6 +58,9 @@ func (o *only) Delete(name string) {
 // Conflict is "": host names mean nothing here.
 func (*only) Conflict(string) string { return "" }
 
+// Beyond is false: there is one cluster.
+func (*only) Beyond(string) bool { return false }
+
 func (o *only) note(name string, used bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -25,26 +25,69 @@ type Set struct {
 	mu      sync.Mutex // held by changes
 	tenants map[string]*tenant
 	faults  map[string]string // by cluster: why its last version is not served, or host names of others
+	places  *places
 	hosts   atomic.Pointer[map[string]*tenant]
 }
 
-func newSet(newTenant func(name string) (*tenant, error), credentials *credential.Keeper) *Set {
-	s := &Set{make: newTenant, credentials: credentials, tenants: map[string]*tenant{}, faults: map[string]string{}}
+func newSet(newTenant func(name string) (*tenant, error), credentials *credential.Keeper, limit int) *Set {
+	s := &Set{make: newTenant, credentials: credentials, tenants: map[string]*tenant{}, faults: map[string]string{}, places: newPlaces(limit)}
 	s.hosts.Store(&map[string]*tenant{})
 	return s
 }
 
 // Put serves object, which has no faults by definition.Check, from now on. If it returns an error, the version before is
 // still served, if there is one. If no API server of that version is left, the object may describe another cluster now: then
-// nothing is kept that the API servers of before said about clients, and objects.
+// nothing is kept that the API servers of before said about clients, and objects. If there are too many clusters, the newest one is no
+// longer served; if that is this one, the error is registry.ErrBeyond.
 func (s *Set) Put(object *v1alpha1.UpstreamCluster) error {
 	s.mu.Lock()
-	replaced, err := s.put(object)
+	closed := s.yield(object)
+	var err error
+	if s.places.beyond(object.Name) {
+		err = s.places.err()
+		delete(s.faults, object.Name)
+	} else {
+		var replaced *tenant
+		if replaced, err = s.put(object); replaced != nil {
+			closed = append(closed, replaced)
+		}
+		if s.tenants[object.Name] == nil {
+			s.places.remove(object.Name)
+		}
+	}
 	s.mu.Unlock()
-	if replaced != nil {
-		replaced.close()
+	for _, t := range closed {
+		t.close()
 	}
 	return err
+}
+
+// yield enters a cluster among those that have a place, and returns the one that has none any more. The caller holds the lock.
+func (s *Set) yield(object *v1alpha1.UpstreamCluster) []*tenant {
+	loser := s.places.put(object.Name, object.CreationTimestamp)
+	t := s.tenants[loser]
+	if t == nil {
+		return nil
+	}
+	t.log.Error("the cluster is no longer served: older ones take all places")
+	s.credentials.Forget(loser)
+	delete(s.tenants, loser)
+	s.claim()
+	return []*tenant{t}
+}
+
+// Beyond reports whether a cluster is not served because older ones take all places.
+func (s *Set) Beyond(name string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.places.beyond(name)
+}
+
+// refused counts the clusters of which that is true.
+func (s *Set) refused() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.places.rest.Len()
 }
 
 // put returns a cluster that is no longer served, if there is one. The caller holds the lock.
@@ -109,6 +152,9 @@ func (s *Set) Reject(name string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.faults[name] = err.Error()
+	if s.tenants[name] == nil {
+		s.places.remove(name)
+	}
 }
 
 // Delete serves a cluster no longer. Its watches end.
@@ -118,6 +164,7 @@ func (s *Set) Delete(name string) {
 	s.credentials.Forget(name)
 	delete(s.tenants, name)
 	delete(s.faults, name)
+	s.places.remove(name)
 	s.claim()
 	s.mu.Unlock()
 	if t != nil {

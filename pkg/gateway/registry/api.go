@@ -3,6 +3,7 @@ package registry
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -47,6 +48,7 @@ type API struct {
 	state    watched
 
 	conflicts map[string]string // by cluster, as last reported; used by Run only
+	beyond    map[string]bool   // the clusters that were last reported not to be served because of their age; used by Run only
 }
 
 // allServed is in the queue after every object that was listed first. No object has this name.
@@ -60,6 +62,7 @@ const (
 	reasonServed   = "Served"
 	reasonInvalid  = "Invalid"  // the object has faults: its last version without faults is served
 	reasonConflict = "Conflict" // host names of the cluster belong to others: the rest is served
+	reasonBeyond   = "Beyond"   // older clusters take all places: it is not served
 )
 
 // NewAPI makes a source that reads nothing before Run.
@@ -67,7 +70,7 @@ func NewAPI(client dynamic.Interface, set Set, opts APIOptions, log logrus.Field
 	a := &API{
 		opts: opts, client: client.Resource(v1alpha1.GroupVersion.WithResource(v1alpha1.PluralUpstreamCluster)), set: set, log: log,
 		queue: workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[string]()),
-		state: watched{changed: opts.Changed}, conflicts: map[string]string{},
+		state: watched{changed: opts.Changed}, conflicts: map[string]string{}, beyond: map[string]bool{},
 	}
 	var informed cache.SharedIndexInformerOptions
 	if !opts.ReadOnly {
@@ -171,6 +174,7 @@ func (a *API) sync(ctx context.Context, name string) error {
 	if !exists || !ok {
 		a.set.Delete(name)
 		delete(a.conflicts, name)
+		delete(a.beyond, name)
 		return nil
 	}
 	condition := a.serve(object)
@@ -180,10 +184,10 @@ func (a *API) sync(ctx context.Context, name string) error {
 	return a.report(ctx, object, condition)
 }
 
-// refresh looks again at the clusters whose conflicts have changed since then: another one has taken a host name, or left it.
+// refresh looks again at the clusters whose standing has changed since then: another one has taken a host name or a place, or left it.
 func (a *API) refresh() {
 	for _, name := range a.informer.GetStore().ListKeys() {
-		if a.set.Conflict(name) != a.conflicts[name] {
+		if a.set.Conflict(name) != a.conflicts[name] || a.set.Beyond(name) != a.beyond[name] {
 			a.queue.Add(name)
 		}
 	}
@@ -201,7 +205,12 @@ func (a *API) serve(object *unstructured.Unstructured) metav1.Condition {
 	}
 	conflict := a.set.Conflict(object.GetName())
 	a.conflicts[object.GetName()] = conflict
+	delete(a.beyond, object.GetName())
 	switch {
+	case errors.Is(err, ErrBeyond):
+		a.beyond[object.GetName()] = true
+		c.Reason, c.Message = reasonBeyond, shorten(err.Error())
+		a.log.WithField("cluster", object.GetName()).WithError(err).Error("a cluster is not served")
 	case err != nil:
 		c.Message = shorten("The last version without faults is served, if there is one: " + err.Error())
 		a.log.WithField("cluster", object.GetName()).WithError(err).Error("an object has faults; its last version without faults is served")

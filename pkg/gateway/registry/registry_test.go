@@ -31,6 +31,7 @@ type set struct {
 	mu       sync.Mutex
 	served   map[string]string // the first endpoint, by cluster
 	rejected map[string]bool
+	beyond   map[string]bool   // clusters that have no place
 	names    map[string]string // of clusters whose host names belong to another while that is served
 }
 
@@ -41,6 +42,9 @@ func newSet() *set {
 func (s *set) Put(o *v1alpha1.UpstreamCluster) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.beyond[o.Name] {
+		return fmt.Errorf("%w: there are too many", registry.ErrBeyond)
+	}
 	if o.Spec.Servers[0].Endpoint == "https://bad" {
 		return errors.New("it cannot be served")
 	}
@@ -60,6 +64,12 @@ func (s *set) Delete(name string) {
 	defer s.mu.Unlock()
 	delete(s.served, name)
 	delete(s.rejected, name)
+}
+
+func (s *set) Beyond(name string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.beyond[name]
 }
 
 func (s *set) Conflict(name string) string {
@@ -234,7 +244,7 @@ func TestAFileThatIsNoneIsAFault(t *testing.T) {
 
 func TestAPI(t *testing.T) {
 	s := newSet()
-	s.names = map[string]string{"c": "a"}
+	s.names, s.beyond = map[string]string{"c": "a"}, map[string]bool{"d": true}
 	log, _ := logtest.NewNullLogger()
 	resource := v1alpha1.GroupVersion.WithResource(v1alpha1.PluralUpstreamCluster)
 	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{resource: "UpstreamClusterList"})
@@ -284,8 +294,16 @@ func TestAPI(t *testing.T) {
 	_, err = clusters.Update(ctx, decode(object("a", "https://a2"), 3), metav1.UpdateOptions{})
 	require.NoError(t, err)
 	accepted("a", "True", "Served", "", 3)
+	_, err = clusters.Create(ctx, decode(object("d", "https://d"), 1), metav1.CreateOptions{})
+	require.NoError(t, err)
+	accepted("d", "False", "Beyond", "there are too many", 1)
+	s.mu.Lock()
+	s.beyond = nil
+	s.mu.Unlock()
 	require.NoError(t, clusters.Delete(ctx, "a", metav1.DeleteOptions{}))
 	accepted("c", "True", "Served", "", 1)
+	accepted("d", "True", "Served", "", 1)
+	require.NoError(t, clusters.Delete(ctx, "d", metav1.DeleteOptions{}))
 
 	many := strings.Replace(object("b", "https://b"), "spec: {", "spec: {"+unknown(100), 1)
 	_, err = clusters.Update(ctx, decode(many, 2), metav1.UpdateOptions{})

@@ -237,3 +237,6 @@ func (m members) Delete(name string) {
 
 // Conflict returns nothing: host names are a matter of the gateway.
 func (members) Conflict(string) string { return "" }
+
+// Beyond is false: budgets bound what another cluster may cost.
+func (members) Beyond(string) bool { return false }
