@@ -170,7 +170,7 @@ var rooms = []room{
 	}},
 	{dir: "pkg/serve/listener", may: []string{logrus}},
 	{dir: "pkg/serve", may: []string{
-		"backends", "pkg/serve/auth", "pkg/serve/httpbody", "pkg/intent", "pkg/serve/listener", "pkg/object", "pkg/pipeline", "pkg/answers/intents", "pkg/inputs/retention",
+		"backends", "pkg/serve/auth", "pkg/serve/httpbody", "pkg/intent", "pkg/serve/listener", "pkg/object", "pkg/pipeline", "pkg/reconcile", "pkg/answers/intents", "pkg/inputs/retention",
 		"pkg/serve/webhook/certs", "k8s.io/client-go/kubernetes", "k8s.io/client-go/rest", logrus,
 	}},
 	{dir: "pkg/serve/web/live", may: []string{
@@ -275,7 +275,7 @@ var rooms = []room{
 	{dir: "pkg/version"},
 	{dir: "pkg/gateway/dispatch", pure: true, may: []string{"pkg/apis/proxy/v1alpha1"}},
 	{dir: "pkg/gateway", may: []string{
-		"pkg/apis/proxy/v1alpha1", "pkg/gateway/...", "pkg/serve/listener", "k8s.io/api/authorization/v1", "k8s.io/apimachinery/...",
+		"pkg/apis/proxy/v1alpha1", "pkg/gateway/...", "pkg/serve/listener", "github.com/google/btree", "k8s.io/api/authorization/v1", "k8s.io/apimachinery/...",
 		"k8s.io/apiserver/pkg/authentication/...",
 		"k8s.io/apiserver/pkg/authorization/authorizer", "k8s.io/apiserver/pkg/endpoints/request", "k8s.io/client-go/kubernetes/...", "k8s.io/client-go/rest",
 		"k8s.io/api/authentication/v1", "k8s.io/apiserver/pkg/apis/audit/v1", "golang.org/x/net/http/httpguts", "github.com/prometheus/client_golang/...", logrus, uuid,
