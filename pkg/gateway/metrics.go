@@ -144,6 +144,7 @@ func (*collector) Describe(out chan<- *prometheus.Desc) {
 	gatewayEndpoints.describe(out)
 	out <- sourceReadable
 	out <- accepted
+	out <- refusedNow
 	out <- credentialed
 	out <- divides
 	out <- limitNow
