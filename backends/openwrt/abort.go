@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/backends/openwrt/internal/section"
 	"github.com/netloom/netloom/pkg/openwrt"
 )
 
@@ -32,10 +33,10 @@ func isNote(err error) bool {
 }
 
 // repeated reports whether the device has aborted on the same object before, and records that it did now.
-func (w *writer) repeated(k key, o openwrt.Object) bool {
+func (w *writer) repeated(k section.Key, o openwrt.Object) bool {
 	of := ""
 	if o != nil {
-		of = digestOf(o)
+		of = section.DigestOf(o)
 	}
 	before, again := w.b.faulted[k]
 	w.b.faulted[k] = of
@@ -44,10 +45,10 @@ func (w *writer) repeated(k key, o openwrt.Object) bool {
 
 // abort handles an op on which a script of the device aborted.
 func (w *writer) abort(ctx context.Context, op *backends.Op, s *step, cause error) error {
-	w.aborted[s.key.module()]++
+	w.aborted[s.key.Module()]++
 	var object openwrt.Object
 	if s.want != nil {
-		object = s.want.object
+		object = s.want.Object
 	}
 	if w.repeated(s.key, object) {
 		return w.mend(ctx, s, cause)
@@ -67,17 +68,17 @@ func (w *writer) abort(ctx context.Context, op *backends.Op, s *step, cause erro
 // revert drops the part of a policy that the device has kept and can neither read nor replace. When it refuses to create an object because
 // the name is taken, it drops everything of the package that is not complete; of policies it does not, so a rule takes the name.
 func (w *writer) revert(ctx context.Context, s *step) error {
-	if s.want == nil || s.key.kind != openwrt.Policies {
+	if s.want == nil || s.key.Kind != openwrt.Policies {
 		return nil
 	}
-	if _, err := w.b.client.Get(ctx, s.key.kind, s.key.name); !openwrt.IsFault(err) {
+	if _, err := w.b.client.Get(ctx, s.key.Kind, s.key.Name); !openwrt.IsFault(err) {
 		return nil
 	}
 	w.wrote(s.service())
-	taker := openwrt.ObjectOf(openwrt.PolicyRule{Name: s.key.name})
+	taker := openwrt.ObjectOf(openwrt.PolicyRule{Name: s.key.Name})
 	_, err := w.b.client.Create(ctx, openwrt.PolicyRules, taker)
 	if err == nil { // the name was not taken after all
-		err = w.b.client.Delete(ctx, openwrt.PolicyRules, s.key.name)
+		err = w.b.client.Delete(ctx, openwrt.PolicyRules, s.key.Name)
 	}
 	if err != nil && !answered(err) {
 		return fmt.Errorf("drop the remains of %s: %w", s.key, reached(err))
@@ -90,11 +91,11 @@ func (w *writer) rescue(ctx context.Context, s *step) (bool, error) {
 	if s.want == nil || w.have.objects[s.key] == nil {
 		return false, nil
 	}
-	if _, err := w.b.client.Get(ctx, s.key.kind, s.key.name); !openwrt.IsNotFound(err) {
+	if _, err := w.b.client.Get(ctx, s.key.Kind, s.key.Name); !openwrt.IsNotFound(err) {
 		return false, nil
 	}
 	w.wrote(s.service())
-	_, err := w.b.client.Put(ctx, s.key.kind, s.want.object)
+	_, err := w.b.client.Put(ctx, s.key.Kind, s.want.Object)
 	if err != nil && !answered(err) {
 		return false, fmt.Errorf("write %s again: %w", s.key, reached(err))
 	}
@@ -110,12 +111,12 @@ func (w *writer) hold(service string) {
 
 // isHeld reports whether an op is left for the next plan, because an object of its service will be written once more.
 func (w *writer) isHeld(s *step) bool {
-	return s.stage == sweep && w.held[s.service()] || s.stage == reload && w.held[s.key.name]
+	return s.stage == sweep && w.held[s.service()] || s.stage == reload && w.held[s.key.Name]
 }
 
 // gaveUp reports whether an op is left for later, because the device aborts on whatever is sent for its module.
 func (w *writer) gaveUp(s *step) bool {
-	module := s.key.module()
+	module := s.key.Module()
 	if s.stage == reload || w.aborted[module] < mostAborted {
 		return false
 	}
@@ -127,7 +128,7 @@ func (w *writer) gaveUp(s *step) bool {
 func (w *writer) succeeded(s *step) {
 	if s.stage != reload {
 		delete(w.b.faulted, s.key)
-		delete(w.aborted, s.key.module())
+		delete(w.aborted, s.key.Module())
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/backends/openwrt/internal/section"
 	"github.com/netloom/netloom/pkg/openwrt"
 )
 
@@ -36,7 +37,7 @@ func (b *Backend) Apply(ctx context.Context, p *backends.Plan) error {
 	b.pending, b.model = nil, nil
 	w := &writer{
 		b: b, plan: p, aborted: map[string]int{}, unnoted: map[string]bool{}, waits: map[string]bool{}, held: map[string]bool{},
-		written: map[key]bool{},
+		written: map[section.Key]bool{},
 	}
 	if err := w.all(ctx); err != nil {
 		return fmt.Errorf("apply: %w", err)
@@ -58,7 +59,7 @@ type writer struct {
 	aborted map[string]int  // how often in a row scripts of the device aborted, by module
 	unnoted map[string]bool // notes that cannot be left, and are done without
 	errs    []error         // what went wrong without ending Apply
-	written map[key]bool
+	written map[section.Key]bool
 	kernel  bool            // something was written that the device reports from the kernel
 	waits   map[string]bool // services of which nothing is written, because no note could be left
 	held    map[string]bool // services of which nothing is deleted or loaded, because an object will be written once more
@@ -173,7 +174,7 @@ func (w *writer) refuse(s *step, reason string, remember bool) {
 	if remember {
 		r := refusal{reason: reason}
 		if s.want != nil {
-			r.of = digestOf(s.want.object)
+			r.of = section.DigestOf(s.want.Object)
 		}
 		w.b.refused[s.key] = r
 	}
@@ -189,4 +190,4 @@ func (w *writer) refuse(s *step, reason string, remember bool) {
 }
 
 // service returns the service that a step belongs to, "" if it takes effect at once or not at all.
-func (s *step) service() string { return s.key.kind.Service() }
+func (s *step) service() string { return s.key.Kind.Service() }

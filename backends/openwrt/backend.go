@@ -16,6 +16,8 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/backends/openwrt/internal/render"
+	"github.com/netloom/netloom/backends/openwrt/internal/section"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/openwrt"
@@ -45,20 +47,20 @@ type Options struct {
 type Backend struct {
 	client *openwrt.Client
 	opts   Options
-	names  namer
+	names  section.Namer
 
 	model   *model   // nil if it is not known what is on the device
 	pending *pending // what the last plan would turn the model into
-	refused map[key]refusal
+	refused map[section.Key]refusal
 	keep    map[object.Ref]bool // see Keep
 	// What records on the device say, for when they cannot be left there: services that have to be reloaded, and the certificates
 	// that this process wrote.
 	owes   map[string]bool
 	pauses map[string]chan struct{} // of services after a reload: closed when they are over
-	seals  map[key]string
+	seals  map[section.Key]string
 	// faulted has the objects on which scripts of the device aborted last time, with digests of what was written.
-	faulted map[key]string
-	absent  map[key]string          // what the kernel lacked when it was last read
+	faulted map[section.Key]string
+	absent  map[section.Key]string  // what the kernel lacked when it was last read
 	filled  map[string]bool         // tables of ours with routes then
 	rests   *rests                  // modules that are not read for a while
 	silent  bool                    // it did not answer when it was last read
@@ -73,8 +75,8 @@ type model struct {
 	scope     intent.Scope
 	run       string
 	networks  map[string]string
-	resources *desired
-	policies  *desired
+	resources *render.Desired
+	policies  *render.Desired
 	enforced  []*intent.Policy
 	have      *inventory
 	skips     []backends.Skip
@@ -105,9 +107,9 @@ func New(client *openwrt.Client, opts Options) (*Backend, error) {
 		opts.Log = log
 	}
 	return &Backend{
-		client: client, opts: opts, names: newNamer(opts.Owner), refused: map[key]refusal{}, owes: map[string]bool{},
+		client: client, opts: opts, names: section.NewNamer(opts.Owner), refused: map[section.Key]refusal{}, owes: map[string]bool{},
 		pauses: map[string]chan struct{}{},
-		seals:  map[key]string{}, faulted: map[key]string{}, rests: newRests(), known: map[openwrt.Kind]string{},
+		seals:  map[section.Key]string{}, faulted: map[section.Key]string{}, rests: newRests(), known: map[openwrt.Kind]string{},
 	}, nil
 }
 
@@ -171,7 +173,7 @@ func (b *Backend) planAll(ctx context.Context, want *intent.Snapshot, g *intent.
 	if next.have, err = b.observe(ctx, next.resources, len(next.enforced) > 0); err != nil {
 		return nil, fmt.Errorf("plan: %w", err)
 	}
-	next.policies = renderPolicies(want, next.enforced, next.resources, next.have.zones, b.names)
+	next.policies = render.Policies(want, next.enforced, next.resources, next.have.zones, b.names)
 	next.withoutZones()
 	if err := b.readItems(ctx, next); err != nil {
 		return nil, fmt.Errorf("plan: %w", err)
@@ -182,7 +184,7 @@ func (b *Backend) planAll(ctx context.Context, want *intent.Snapshot, g *intent.
 		return nil, fmt.Errorf("plan: %w", err)
 	}
 	before := b.absent
-	next.have.absent, b.absent = found.absent, found.absent
+	next.have.absent, b.absent = found.Absent, found.Absent
 	forgotten := memory.forgotten(next.have)
 	lost := maps.Clone(memory.objects)
 	memory.update(next.have, forgotten)
@@ -190,8 +192,8 @@ func (b *Backend) planAll(ctx context.Context, want *intent.Snapshot, g *intent.
 	return b.propose(plan, next), nil
 }
 
-// renderResources renders the device intents; last is the result of the previous rendering, see render.
-func (b *Backend) renderResources(ctx context.Context, m *model, want *intent.Snapshot, g *intent.CNF, last *desired) error {
+// renderResources renders the device intents; last is the result of the previous rendering, see render.Intents.
+func (b *Backend) renderResources(ctx context.Context, m *model, want *intent.Snapshot, g *intent.CNF, last *render.Desired) error {
 	secrets, err := readSecrets(ctx, want, g.Scope, b.opts.Secret)
 	if err != nil {
 		return err
@@ -199,17 +201,17 @@ func (b *Backend) renderResources(ctx context.Context, m *model, want *intent.Sn
 	m.scope, m.run, m.networks = g.Scope, g.Run, g.Networks
 	m.rotated = b.rotated(secrets)
 	m.guard = b.guards(m)
-	m.resources = render(want, g, b.names, secrets, m.guard, last)
+	m.resources = render.Intents(want, g, b.names, secrets, m.guard, last)
 	return nil
 }
 
 // rotated reports whether a Secret has changed since it was last read: writing that is not a repair.
-func (b *Backend) rotated(now map[intent.SecretRef]secret) bool {
+func (b *Backend) rotated(now map[intent.SecretRef]render.Secret) bool {
 	before := b.seen
 	b.seen = map[intent.SecretRef][sha256.Size]byte{}
 	differs := false
 	for ref, s := range now {
-		b.seen[ref] = sha256.Sum256(s.value)
+		b.seen[ref] = sha256.Sum256(s.Value)
 		differs = differs || before != nil && before[ref] != b.seen[ref]
 	}
 	return differs
@@ -237,10 +239,10 @@ func (b *Backend) enforces(p *intent.Policy, g *intent.CNF) bool {
 // adds to it what read-back found in the kernel. It is nil for a plan of changes.
 func (b *Backend) compare(m *model, want *intent.Snapshot, repairs func(*comparison)) *backends.Plan {
 	full := repairs != nil
-	all := newDesired()
-	all.keep, all.gone, all.retain, all.present = m.resources.keep, m.resources.gone, m.resources.retain, m.resources.present
-	maps.Copy(all.objects, m.resources.objects)
-	maps.Copy(all.objects, m.policies.objects)
+	all := render.NewDesired()
+	all.Keep, all.Gone, all.Retain, all.Present = m.resources.Keep, m.resources.Gone, m.resources.Retain, m.resources.Present
+	maps.Copy(all.Objects, m.resources.Objects)
+	maps.Copy(all.Objects, m.policies.Objects)
 	c := &comparison{want: all, have: m.have, names: b.names, refused: b.refused, seals: b.seals}
 	if full {
 		c.refused = nil
@@ -251,7 +253,7 @@ func (b *Backend) compare(m *model, want *intent.Snapshot, repairs func(*compari
 		c.order()
 	}
 	run := &pending{model: m, wrote: map[string]bool{}, left: map[string]bool{}}
-	again := map[key]bool{} // what was rejected, and what needs it
+	again := map[section.Key]bool{} // what was rejected, and what needs it
 	for i := range c.ops {
 		s := stepOf(&c.ops[i])
 		s.run = run
@@ -259,7 +261,7 @@ func (b *Backend) compare(m *model, want *intent.Snapshot, repairs func(*compari
 		if refused && full {
 			c.skips = append(c.skips, backends.Skip{Intent: s.intent, Reason: r.reason})
 		}
-		again[s.key] = m.rotated && s.key.kind == openwrt.Remotes || full && (refused || s.want != nil && slices.ContainsFunc(s.want.needs, func(k key) bool { return again[k] }))
+		again[s.key] = m.rotated && s.key.Kind == openwrt.Remotes || full && (refused || s.want != nil && slices.ContainsFunc(s.want.Needs, func(k section.Key) bool { return again[k] }))
 		c.ops[i].Again = c.ops[i].Again || again[s.key]
 	}
 	plan := &backends.Plan{Revision: want.Revision(), Full: full, Owned: len(m.have.objects), Ops: append(c.ops, b.reloads(c.ops, m.have, run)...)}
@@ -269,7 +271,7 @@ func (b *Backend) compare(m *model, want *intent.Snapshot, repairs func(*compari
 	if full {
 		c.describe(plan)
 	}
-	plan.Skips = inOrder(slices.Concat(m.resources.skips, m.policies.skips, c.skips, m.have.skips(), m.have.absentSkips(all, c.ops...), b.memory.skips(all)))
+	plan.Skips = inOrder(slices.Concat(m.resources.Skips, m.policies.Skips, c.skips, m.have.skips(), m.have.absentSkips(all, c.ops...), b.memory.skips(all)))
 	m.snapshot, m.skips = want, plan.Skips
 	run.plan = plan
 	return plan
@@ -294,14 +296,14 @@ func (b *Backend) reloads(ops []backends.Op, have *inventory, run *pending) []ba
 	seen := map[string]bool{"": true}
 	for _, kind := range openwrt.Kinds() {
 		s := kind.Service()
-		must[s] = have.notes[b.names.pending(s)] || b.owes[s]
+		must[s] = have.notes[b.names.Pending(s)] || b.owes[s]
 		if seen[s] || !services[s] && !must[s] {
 			continue
 		}
 		seen[s] = true
 		out = append(out, backends.Op{
 			Verb: backends.Reload, Kind: "service", Name: s, After: backends.Fields{"action": string(openwrt.Reload)},
-			Native: &step{stage: reload, key: key{name: s}, must: must[s], run: run},
+			Native: &step{stage: reload, key: section.Key{Name: s}, must: must[s], run: run},
 		})
 	}
 	var later []backends.Op // none waits for another's pause

@@ -13,6 +13,7 @@ import (
 
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/backends/backendtest"
+	"github.com/netloom/netloom/backends/openwrt/internal/section"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/openwrt"
 	simulator "github.com/netloom/netloom/pkg/simulator/openwrt"
@@ -61,7 +62,7 @@ func (c *contractTarget) lines(t testing.TB, counts func(openwrt.Kind, string) b
 		require.NoError(t, err)
 		for _, o := range all {
 			if counts(kind, o.Name()) {
-				shown := fields(o)
+				shown := section.Fields(o)
 				line := fmt.Sprintf("%s %s", kind, o.Name())
 				for _, f := range slices.Sorted(maps.Keys(shown)) {
 					line += fmt.Sprintf(" %s=%v", f, shown[f])
@@ -79,8 +80,8 @@ func (c *contractTarget) Dump(t testing.TB) string {
 }
 
 func (c *contractTarget) DumpOwner(t testing.TB, owner string) string {
-	names := newNamer(owner)
-	return strings.Join(c.lines(t, func(k openwrt.Kind, name string) bool { return names.mine(k, name) || names.note(name) }), "\n")
+	names := section.NewNamer(owner)
+	return strings.Join(c.lines(t, func(k openwrt.Kind, name string) bool { return names.Mine(k, name) || names.Note(name) }), "\n")
 }
 
 func (c *contractTarget) Verdict(_ testing.TB, f intent.Flow) backendtest.Verdict {
@@ -102,8 +103,8 @@ func (c *contractTarget) AddForeign(t testing.TB) {
 
 func (c *contractTarget) isForeign(k openwrt.Kind, name string) bool {
 	return !slices.ContainsFunc([]string{"a", "b"}, func(owner string) bool {
-		names := newNamer(owner)
-		return names.mine(k, name) || names.note(name)
+		names := section.NewNamer(owner)
+		return names.Mine(k, name) || names.Note(name)
 	})
 }
 
@@ -124,7 +125,7 @@ func (c *contractTarget) RefuseObject(_ testing.TB, op *backends.Op) bool {
 	if op.Verb == backends.Delete || op.Verb == backends.Reload || step == nil {
 		return false
 	}
-	c.device.Refuse(func(kind, name string) bool { return kind == step.key.kind.String() && name == step.key.name })
+	c.device.Refuse(func(kind, name string) bool { return kind == step.key.Kind.String() && name == step.key.Name })
 	return true
 }
 
@@ -205,11 +206,11 @@ func (c *contractTarget) Damage(t testing.TB, owner string, n int) (backendtest.
 	if n >= len(harms()) {
 		return backendtest.Damage{}, false
 	}
-	h, names := harms()[n], newNamer(owner)
+	h, names := harms()[n], section.NewNamer(owner)
 	d := backendtest.Damage{What: h.what}
 	all, err := c.client.List(t.Context(), h.kind)
 	require.NoError(t, err)
-	i := slices.IndexFunc(all, func(o openwrt.Object) bool { return names.mine(h.kind, o.Name()) })
+	i := slices.IndexFunc(all, func(o openwrt.Object) bool { return names.Mine(h.kind, o.Name()) })
 	if i >= 0 {
 		h.do(t, c, all[i])
 		d.Names = []string{all[i].Name(), "firewall"}

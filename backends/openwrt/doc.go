@@ -2,8 +2,8 @@
 //
 // # Which objects intents become
 //
-// Each device intent becomes one object of the device, of the kind that kinds lists. A tunnel with its connections is one object, and an
-// application whose set has no IPv4 address becomes no object. Policies that the CNF enforces become firewall rules, see policyRules. Load
+// Each device intent becomes one object of the device, of the kind that package render lists. A tunnel with its connections is one object, and an
+// application whose set has no IPv4 address becomes no object. Policies that the CNF enforces become firewall rules, see package policy. Load
 // balancers do not apply to CNFs: they are neither written nor reported.
 //
 // Of an intent that is Unknown only the kind is known. An owned object of that kind that no other intent wants may belong to
@@ -38,10 +38,10 @@
 // takes no records, everything is written without.
 //
 // Of a remote's certificates the device deletes only the first, and strongSwan trusts every file of a CA. Before a remote has fewer than
-// now, or is deleted, all its files are overwritten, which is checked; see withdrawal.
+// now, or is deleted, all its files are overwritten, which is checked; see section.Withdrawal.
 //
 // A write moves an object behind all others of its kind. Rules and translations between zones, and mwan3 rules, are brought into the order
-// of their intents, see decision. The order of rules between interfaces is undefined. The rules for policies do not depend on order. The Place of a
+// of their intents, see render.Decision. The order of rules between interfaces is undefined. The rules for policies do not depend on order. The Place of a
 // translation counts at the moment when it is written, and several are written in the order of their places. If the chain is
 // shorter than that, the device silently inserts nothing: a place that is not certain to exist is a skip.
 //

@@ -8,8 +8,9 @@ import (
 	"strings"
 
 	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/backends/openwrt/internal/render"
+	"github.com/netloom/netloom/backends/openwrt/internal/section"
 	"github.com/netloom/netloom/pkg/intent"
-	"github.com/netloom/netloom/pkg/openwrt"
 )
 
 // changesSince returns what has to be compared if the model is known. It returns false if everything has to be read
@@ -47,8 +48,8 @@ func (b *Backend) planChanges(
 			return nil, fmt.Errorf("plan: %w", err)
 		}
 	}
-	if t.policies || len(m.enforced) > 0 && !slices.Equal(m.resources.zones(), next.resources.zones()) {
-		next.policies = renderPolicies(want, next.enforced, next.resources, next.have.zones, b.names)
+	if t.policies || len(m.enforced) > 0 && !slices.Equal(m.resources.Zones(), next.resources.Zones()) {
+		next.policies = render.Policies(want, next.enforced, next.resources, next.have.zones, b.names)
 	}
 	if t.resources && adopts(m.resources, next.resources, m.have, b.names) {
 		b.model = nil // an adopted object was not read back, or belongs to others again
@@ -71,8 +72,8 @@ func (m *model) touched(
 	t := touched{resources: !maps.Equal(m.networks, g.Networks)}
 	prefix := g.Scope.String() + "/"
 	set := func(id intent.SetID) {
-		t.resources = t.resources || m.resources.sets[id]
-		t.policies = t.policies || m.policies.sets[id]
+		t.resources = t.resources || m.resources.Sets[id]
+		t.policies = t.policies || m.policies.Sets[id]
 	}
 	for i := range changes {
 		c := &changes[i]
@@ -95,46 +96,34 @@ func (m *model) touched(
 	return t
 }
 
-// zones returns the zones that w asks for.
-func (w *desired) zones() []string {
-	var out []string
-	for _, k := range slices.Concat(sorted(w.objects), sorted(w.keep)) {
-		if k.kind == openwrt.Zones {
-			out = append(out, k.name)
-		}
-	}
-	return out
-}
-
 // adopts reports whether next refers to an object made by hand that last did not refer to and that is not in h, or no
 // longer refers to one that is.
-func adopts(last, next *desired, h *inventory, names namer) bool {
-	comes := func(k key) bool { return !names.mine(k.kind, k.name) && h.objects[k] == nil && !last.mentions(k) }
-	for k := range next.objects {
+func adopts(last, next *render.Desired, h *inventory, names section.Namer) bool {
+	comes := func(k section.Key) bool {
+		return !names.Mine(k.Kind, k.Name) && h.objects[k] == nil && !last.Mentions(k)
+	}
+	for k := range next.Objects {
 		if comes(k) {
 			return true
 		}
 	}
-	for k := range next.keep {
+	for k := range next.Keep {
 		if comes(k) {
 			return true
 		}
 	}
-	for k := range next.gone {
+	for k := range next.Gone {
 		if comes(k) {
 			return true
 		}
 	}
 	for k := range h.objects {
-		if !names.mine(k.kind, k.name) && !next.mentions(k) {
+		if !names.Mine(k.Kind, k.Name) && !next.Mentions(k) {
 			return true
 		}
 	}
 	return false
 }
-
-// mentions reports whether an intent has, had or retains the object.
-func (w *desired) mentions(k key) bool { return w.objects[k] != nil || w.keep[k] || w.gone[k] != "" }
 
 // forgets reports whether an intent is no longer skipped although, according to changes, it did not change.
 func forgets(before, now []backends.Skip, changes []intent.Change) bool {

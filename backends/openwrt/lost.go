@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/backends/openwrt/internal/section"
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/openwrt"
 )
@@ -30,31 +31,28 @@ func (b *Backend) guards(m *model) bool {
 	return false
 }
 
-// ref identifies an object of the device in plans.
-func (k key) ref() object.Ref { return object.Ref{Kind: k.kind.String(), Name: k.name} }
-
 // findLost finds the objects that would be deleted although no intent that had them is known to be deleted. Those that are to
 // be kept stay, with what they refer to, unless a wanted object needs their place in the kernel.
 func (c *comparison) findLost(keep map[object.Ref]bool) {
-	c.stays = map[key]bool{}
+	c.stays = map[section.Key]bool{}
 	taken := map[string]bool{}
 	if len(keep) > 0 {
-		for k, w := range c.want.objects {
-			for _, p := range places(k.kind, w.object) {
+		for k, w := range c.want.Objects {
+			for _, p := range section.Places(k.Kind, w.Object) {
 				taken[p] = true
 			}
 		}
 	}
-	for _, k := range sorted(c.have.objects) {
-		if !c.unwanted(k) || c.want.present[k] || c.want.gone[k] != "" {
+	for _, k := range section.Sorted(c.have.objects) {
+		if !c.unwanted(k) || c.want.Present[k] || c.want.Gone[k] != "" {
 			continue
 		}
-		replaced := slices.ContainsFunc(places(k.kind, c.have.objects[k].object), func(p string) bool { return taken[p] })
-		if !keep[k.ref()] || replaced {
-			c.lost = append(c.lost, k.ref())
+		replaced := slices.ContainsFunc(section.Places(k.Kind, c.have.objects[k].object), func(p string) bool { return taken[p] })
+		if !keep[k.Ref()] || replaced {
+			c.lost = append(c.lost, k.Ref())
 			continue
 		}
-		c.kept = append(c.kept, k.ref())
+		c.kept = append(c.kept, k.Ref())
 		c.stays[k] = true
 	}
 	c.lost = c.withoutReplaced(c.lost)
@@ -70,9 +68,9 @@ func (c *comparison) withoutReplaced(lost []object.Ref) []object.Ref {
 	for _, o := range lost {
 		fewer[o.Kind]++
 	}
-	for k := range c.want.objects {
+	for k := range c.want.Objects {
 		if c.have.objects[k] == nil {
-			fewer[k.kind.String()]--
+			fewer[k.Kind.String()]--
 		}
 	}
 	return slices.DeleteFunc(lost, func(o object.Ref) bool { return fewer[o.Kind] <= 0 })
@@ -80,16 +78,16 @@ func (c *comparison) withoutReplaced(lost []object.Ref) []object.Ref {
 
 // keepReferents keeps what retained objects refer to by name, even if its intent is leaving.
 func (c *comparison) keepReferents() {
-	keys := sorted(c.have.objects)
+	keys := section.Sorted(c.have.objects)
 	slices.Reverse(keys) // referring objects come before those they refer to
 	named := map[string]bool{}
 	for _, k := range keys {
-		if c.unwanted(k) && named[k.module()+" "+k.name] {
+		if c.unwanted(k) && named[k.Module()+" "+k.Name] {
 			c.stays[k] = true
 		}
 		if c.stays[k] {
 			for _, text := range wordsOf(c.have.objects[k].object) {
-				named[k.module()+" "+text] = true
+				named[k.Module()+" "+text] = true
 			}
 		}
 	}
@@ -116,15 +114,15 @@ func wordsOf(o openwrt.Object) []string {
 }
 
 // unwanted reports whether an object on the device is to be deleted.
-func (c *comparison) unwanted(k key) bool {
-	return c.want.objects[k] == nil && !c.want.keep[k] && !c.retained(k)
+func (c *comparison) unwanted(k section.Key) bool {
+	return c.want.Objects[k] == nil && !c.want.Keep[k] && !c.retained(k)
 }
 
 // describe adds to a plan from read-back what it deletes and what it keeps.
 func (c *comparison) describe(p *backends.Plan) {
 	p.Objects = map[string]int{}
 	for k := range c.have.objects {
-		p.Objects[k.kind.String()]++
+		p.Objects[k.Kind.String()]++
 	}
 	p.Lost, p.Kept = c.lost, c.kept
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/backends/openwrt/internal/section"
 	"github.com/netloom/netloom/pkg/openwrt"
 )
 
@@ -15,7 +16,7 @@ import (
 
 // needError means that an object was not written because another is missing.
 type needError struct {
-	need key
+	need section.Key
 	why  string
 }
 
@@ -49,8 +50,8 @@ func refuses(err error) bool {
 // mend records a rejection and restores what was there before it.
 func (w *writer) mend(ctx context.Context, s *step, cause error) error {
 	reason := cause.Error()
-	if s.want != nil && w.have.sizes[s.key.module()].sections == 0 {
-		reason = hintAtPackage(s.key.module(), cause)
+	if s.want != nil && w.have.sizes[s.key.Module()].Sections == 0 {
+		reason = hintAtPackage(s.key.Module(), cause)
 	}
 	var need *needError
 	wanting := errors.As(cause, &need)
@@ -65,7 +66,7 @@ func (w *writer) mend(ctx context.Context, s *step, cause error) error {
 	}
 	if openwrt.IsFault(cause) && w.leftPart(ctx, s.key) {
 		reason += fmt.Sprintf("; the device has a part of it, which it can neither use nor delete: remove the section with the name %s"+
-			" from its package by hand, or restart the container", s.key.name)
+			" from its package by hand, or restart the container", s.key.Name)
 	}
 	w.refuse(s, reason, !wanting)
 	return nil
@@ -85,18 +86,18 @@ func hintAtPackage(module string, cause error) string {
 }
 
 // leftPart reports whether the device has only a part of an object: one without what each of its commands needs.
-func (w *writer) leftPart(ctx context.Context, k key) bool {
-	needed := map[openwrt.Kind][]string{openwrt.Routes: {"dst", "dev"}, openwrt.NetworkRules: {"src", "target"}}[k.kind]
+func (w *writer) leftPart(ctx context.Context, k section.Key) bool {
+	needed := map[openwrt.Kind][]string{openwrt.Routes: {"dst", "dev"}, openwrt.NetworkRules: {"src", "target"}}[k.Kind]
 	if needed == nil {
 		return false
 	}
-	o, err := w.b.client.Get(ctx, k.kind, k.name)
-	return err == nil && slices.ContainsFunc(needed, func(field string) bool { return textIn(o, field) == "" })
+	o, err := w.b.client.Get(ctx, k.Kind, k.Name)
+	return err == nil && slices.ContainsFunc(needed, func(field string) bool { return section.Text(o, field) == "" })
 }
 
 // putBack restores an object to what it was before a rejected write. It reports whether that was not possible.
 func (w *writer) putBack(ctx context.Context, s *step) (lost bool, err error) {
-	now, err := w.b.client.Get(ctx, s.key.kind, s.key.name)
+	now, err := w.b.client.Get(ctx, s.key.Kind, s.key.Name)
 	if openwrt.IsNotFound(err) {
 		now, err = nil, nil
 	}
@@ -111,17 +112,17 @@ func (w *writer) putBack(ctx context.Context, s *step) (lost bool, err error) {
 	case before == nil && now == nil:
 		return false, nil
 	case before == nil: // part of it is there
-		if err := w.b.client.Delete(ctx, s.key.kind, s.key.name); err != nil && !answered(err) {
+		if err := w.b.client.Delete(ctx, s.key.Kind, s.key.Name); err != nil && !answered(err) {
 			return false, fmt.Errorf("remove the remains of %s: %w", s.key, reached(err))
 		}
 		return false, nil
-	case now != nil && len(openwrt.Diff(s.key.kind, before.object, now)) == 0 && shown(before.object) == shown(now):
+	case now != nil && len(openwrt.Diff(s.key.Kind, before.object, now)) == 0 && section.Shown(before.object) == section.Shown(now):
 		return false, nil
 	}
 	old := before.sent
 	if old == nil {
 		old = before.object
-		if shown(old) != "" {
+		if section.Shown(old) != "" {
 			old = nil // the device does not show certificates as they are
 		}
 	}
@@ -130,7 +131,7 @@ func (w *writer) putBack(ctx context.Context, s *step) (lost bool, err error) {
 		return true, nil
 	}
 	w.wrote(s.service())
-	kept, err := w.b.client.Put(ctx, s.key.kind, old)
+	kept, err := w.b.client.Put(ctx, s.key.Kind, old)
 	switch {
 	case err == nil:
 		w.have.end++

@@ -4,6 +4,10 @@ import (
 	"context"
 
 	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/backends/openwrt/internal/kernel"
+	"github.com/netloom/netloom/backends/openwrt/internal/policy"
+	"github.com/netloom/netloom/backends/openwrt/internal/render"
+	"github.com/netloom/netloom/backends/openwrt/internal/section"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/openwrt"
 )
@@ -14,52 +18,52 @@ type deviceObject struct {
 	sent   openwrt.Object // as this process wrote it; nil if another did
 	copies int            // how many objects have the name
 	at     int            // where it is among the objects of its kind: those with a smaller number come before it
-	as     *wanted        // the wanted object that it is known to equal; nil if there is none
+	as     *render.Wanted // the wanted object that it is known to equal; nil if there is none
 }
 
 // inventory is what is on the device, as far as it concerns this owner.
 type inventory struct {
-	end     int                   // the last position that an object has
-	objects map[key]*deviceObject // ours, and those that intents adopt
-	zones   []string              // names of the zones that are not ours
-	notes   map[string]bool       // by name
+	end     int                           // the last position that an object has
+	objects map[section.Key]*deviceObject // ours, and those that intents adopt
+	zones   []string                      // names of the zones that are not ours
+	notes   map[string]bool               // by name
 	// What could not be read: kinds that the device does not list, objects, and modules that are not queried, each with the reason.
 	kinds   map[openwrt.Kind]string
-	unread  map[key]string
+	unread  map[section.Key]string
 	resting map[string]string
-	sizes   map[string]measure // of everything that is listed, by module
-	added   map[string]measure // by the plan that is being made
+	sizes   map[string]section.Measure // of everything that is listed, by module
+	added   map[string]section.Measure // by the plan that is being made
 	// others are the objects of others that stand for routes and routing rules.
 	others map[openwrt.Kind][]openwrt.Object
-	absent map[key]string // ours that the kernel does not have, and why that may be
-	unseen string         // why it is not known what the kernel has
+	absent map[section.Key]string // ours that the kernel does not have, and why that may be
+	unseen string                 // why it is not known what the kernel has
 }
 
 func newInventory() *inventory {
 	return &inventory{
-		objects: map[key]*deviceObject{}, notes: map[string]bool{}, kinds: map[openwrt.Kind]string{}, unread: map[key]string{},
-		resting: map[string]string{}, sizes: map[string]measure{}, added: map[string]measure{},
-		others: map[openwrt.Kind][]openwrt.Object{}, absent: map[key]string{},
+		objects: map[section.Key]*deviceObject{}, notes: map[string]bool{}, kinds: map[openwrt.Kind]string{}, unread: map[section.Key]string{},
+		resting: map[string]string{}, sizes: map[string]section.Measure{}, added: map[string]section.Measure{},
+		others: map[openwrt.Kind][]openwrt.Object{}, absent: map[section.Key]string{},
 	}
 }
 
 // note takes in an object of a list. Adopted reports whether it is ours although others made it.
-func (h *inventory) note(k key, o openwrt.Object, names namer, adopted func(key) bool) {
-	h.sizes[k.module()] = h.sizes[k.module()].plus(sizeOf(o))
+func (h *inventory) note(k section.Key, o openwrt.Object, names section.Namer, adopted func(section.Key) bool) {
+	h.sizes[k.Module()] = h.sizes[k.Module()].Plus(section.SizeOf(o))
 	switch {
-	case k.kind == openwrt.Proposals && names.note(k.name):
-		h.notes[k.name] = true
-	case k.name != "" && (names.mine(k.kind, k.name) || adopted(k)):
+	case k.Kind == openwrt.Proposals && names.Note(k.Name):
+		h.notes[k.Name] = true
+	case k.Name != "" && (names.Mine(k.Kind, k.Name) || adopted(k)):
 		if have := h.objects[k]; have != nil {
 			have.copies++
 			return
 		}
 		h.end++
 		h.objects[k] = &deviceObject{object: o, copies: 1, at: h.end}
-	case k.kind == openwrt.Zones && k.name != "" && !isPolicyZone(o):
-		h.zones = append(h.zones, k.name)
-	case inKernel(k.kind):
-		h.others[k.kind] = append(h.others[k.kind], o)
+	case k.Kind == openwrt.Zones && k.Name != "" && !policy.IsZone(o):
+		h.zones = append(h.zones, k.Name)
+	case section.InKernel(k.Kind):
+		h.others[k.Kind] = append(h.others[k.Kind], o)
 	}
 }
 
@@ -67,8 +71,8 @@ func (h *inventory) note(k key, o openwrt.Object, names namer, adopted func(key)
 func (h *inventory) unlisted(kind openwrt.Kind) bool { return h.kinds[kind] != "" }
 
 // unreadable returns why it is not known whether the device has an object; "" if it is known.
-func (h *inventory) unreadable(k key) string {
-	if why := h.resting[k.module()]; why != "" {
+func (h *inventory) unreadable(k section.Key) string {
+	if why := h.resting[k.Module()]; why != "" {
 		return why
 	}
 	return h.unread[k]
@@ -87,8 +91,8 @@ func (h *inventory) skips() []backends.Skip {
 // with its error.
 func readSecrets(
 	ctx context.Context, want *intent.Snapshot, of intent.Scope, resolve func(context.Context, intent.SecretRef) ([]byte, error),
-) (map[intent.SecretRef]secret, error) {
-	out := map[intent.SecretRef]secret{}
+) (map[intent.SecretRef]render.Secret, error) {
+	out := map[intent.SecretRef]render.Secret{}
 	for e := range want.DeviceIntentsOf(of) {
 		t, ok := e.Spec.(*intent.Tunnel)
 		if !ok || e.Gone {
@@ -99,15 +103,24 @@ func readSecrets(
 				continue
 			}
 			if resolve == nil {
-				out[v.From] = secret{err: errNoSecrets}
+				out[v.From] = render.Secret{Err: errNoSecrets}
 				continue
 			}
 			value, err := resolve(ctx, v.From)
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
 			}
-			out[v.From] = secret{value, err}
+			out[v.From] = render.Secret{Value: value, Err: err}
 		}
 	}
 	return out, nil
+}
+
+// held returns the objects that the kernel is compared with.
+func (h *inventory) held() *kernel.Held {
+	out := &kernel.Held{Objects: make(map[section.Key]openwrt.Object, len(h.objects)), Others: h.others}
+	for k, have := range h.objects {
+		out.Objects[k] = have.object
+	}
+	return out
 }

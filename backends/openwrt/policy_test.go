@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/netloom/netloom/backends/backendtest"
+	"github.com/netloom/netloom/backends/openwrt/internal/policy"
+	"github.com/netloom/netloom/backends/openwrt/internal/section"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/openwrt"
@@ -24,19 +26,19 @@ func TestPoliciesOnTheCNF(t *testing.T) {
 	seeds.Each(t, "cnfpolicies", func(t *testing.T, seed uint64) {
 		history := backendtest.History(seed, 9)
 		state := cnfState(history[len(history)-1])
-		s, names := state.Snapshot(), newNamer("a")
+		s, names := state.Snapshot(), section.NewNamer("a")
 		zones := zoneNames()
 		if seed%3 > 0 {
-			zones = append(zones, policyZone(names).Name)
+			zones = append(zones, policy.Zone(names).Name)
 		}
-		rules, skips := policyRules(s, policiesOf(s), zones, names)
+		rules, skips := policy.Rules(s, policiesOf(s), zones, names)
 		require.Empty(t, skips)
 		rng := rand.New(rand.NewPCG(seed, 0))
 		flows := cnfFlows(state)
 		for _, most := range []int{3000, 300, 300} {
 			rng.Shuffle(len(flows), func(i, j int) { flows[i], flows[j] = flows[j], flows[i] })
 			e := newCNF(t)
-			e.put(t, policyZone(names))
+			e.put(t, policy.Zone(names))
 			e.apply(t, rules)
 			e.judge(t, s, flows[:min(len(flows), most)], nil)
 			rng.Shuffle(len(rules), func(i, j int) { rules[i], rules[j] = rules[j], rules[i] })
@@ -110,18 +112,18 @@ func flow(src, dst string, proto intent.Protocol, port uint16) intent.Flow {
 // TestPolicyRuleOrder tries every order of the rules of one policy together with a hand-made one, without which
 // nothing would pass, and one written by hand.
 func TestPolicyRuleOrder(t *testing.T) {
-	s, names := shop(), newNamer("a")
-	zone := policyZone(names)
-	rules, skips := policyRules(s, policiesOf(s), []string{"red", "blue", zone.Name}, names)
+	s, names := shop(), section.NewNamer("a")
+	zone := policy.Zone(names)
+	rules, skips := policy.Rules(s, policiesOf(s), []string{"red", "blue", zone.Name}, names)
 	require.Empty(t, skips)
 	var list []openwrt.FirewallRule
 	for _, r := range rules {
-		if r.rule.Target == "MARK" || r.rule.Src == "blue" && r.rule.Dest == "red" {
-			list = append(list, r.rule)
+		if r.Firewall.Target == "MARK" || r.Firewall.Src == "blue" && r.Firewall.Dest == "red" {
+			list = append(list, r.Firewall)
 		}
 	}
 	person := openwrt.FirewallRule{Name: "person", Src: "blue", Dest: "red", Proto: "all", Target: "ACCEPT", Extra: "-m comment --comment x"}
-	list = append(list, guarded(person), openwrt.FirewallRule{Name: "hand", Src: "blue", Dest: "red", Proto: "udp", DestPort: "9", Target: "REJECT"})
+	list = append(list, policy.Guarded(person), openwrt.FirewallRule{Name: "hand", Src: "blue", Dest: "red", Proto: "udp", DestPort: "9", Target: "REJECT"})
 	require.Len(t, list, 5)
 	flows := []intent.Flow{
 		flow(web, db, intent.TCP, 5432), flow(web, db, intent.TCP, 5433), flow("10.244.1.21", db, intent.TCP, 5432),
@@ -145,8 +147,8 @@ func TestPolicyRuleOrder(t *testing.T) {
 	e.put(t, person)
 	e.apply(t, rules[:0])
 	for _, r := range rules {
-		if r.rule.Dest != zone.Name {
-			e.put(t, r.rule)
+		if r.Firewall.Dest != zone.Name {
+			e.put(t, r.Firewall)
 		}
 	}
 	e.reload(t)
@@ -168,9 +170,9 @@ func permute[T any](list []T, from int, do func([]T)) {
 // TestPolicyBeforeMarks checks that isolated endpoints are denied while the service has not set the marks yet.
 func TestPolicyBeforeMarks(t *testing.T) {
 	s := shop()
-	rules, _ := policyRules(s, policiesOf(s), zoneNames(), newNamer("a"))
+	rules, _ := policy.Rules(s, policiesOf(s), zoneNames(), section.NewNamer("a"))
 	e := newCNF(t)
-	e.apply(t, slices.DeleteFunc(rules, func(r policyRule) bool { return r.rule.Target == "MARK" }))
+	e.apply(t, slices.DeleteFunc(rules, func(r policy.Rule) bool { return r.Firewall.Target == "MARK" }))
 	for _, port := range []uint16{5432, 5433} {
 		require.Equal(t, simulator.Drop, e.device.Trace(e.packet(flow(web, db, intent.TCP, port))).Verdict)
 	}
@@ -180,10 +182,10 @@ func TestPolicyBeforeMarks(t *testing.T) {
 // TestPolicyTranslated checks that policies match the destination of a packet after its translation.
 func TestPolicyTranslated(t *testing.T) {
 	s, names := cell(map[intent.SetID][]string{"db": {db}, "office": {"203.0.113.0/24"}, "other": {"10.244.0.11"}},
-		ingress("db", intent.Rule{Peer: peer("office"), Ports: tcp(5432, 5432)})), newNamer("a")
-	rules, _ := policyRules(s, policiesOf(s), append(zoneNames(), policyZone(names).Name), names)
+		ingress("db", intent.Rule{Peer: peer("office"), Ports: tcp(5432, 5432)})), section.NewNamer("a")
+	rules, _ := policy.Rules(s, policiesOf(s), append(zoneNames(), policy.Zone(names).Name), names)
 	e := newCNF(t)
-	e.put(t, policyZone(names),
+	e.put(t, policy.Zone(names),
 		openwrt.Redirect{Name: "db", Src: "out", SrcDIP: "192.0.2.2", SrcDPort: "15432", Proto: "tcp", Dest: "red", DestIP: db, DestPort: "5432", Target: "DNAT"},
 		openwrt.Redirect{Name: "ssh", Src: "out", SrcDIP: "192.0.2.2", SrcDPort: "5432", Proto: "tcp", Dest: "red", DestIP: db, DestPort: "22", Target: "DNAT"})
 	e.apply(t, rules)
@@ -204,14 +206,14 @@ func TestPolicyTranslated(t *testing.T) {
 
 // TestPolicySkips checks that what cannot be expressed allows nothing, and is reported.
 func TestPolicySkips(t *testing.T) {
-	names := newNamer("a")
+	names := section.NewNamer("a")
 	anyone := intent.Peer{Kind: intent.PeerAny}
 	odd := cell(map[intent.SetID][]string{"db": {db}},
 		ingress("action", intent.Rule{Action: 77, Peer: anyone, Ports: tcp(80, 80)}),
 		ingress("peer", intent.Rule{Peer: intent.Peer{Kind: 77, Set: "db"}, Ports: tcp(80, 80)}),
 		ingress("protocol", intent.Rule{Peer: anyone, Ports: tcp(81, 81)},
 			intent.Rule{Peer: anyone, Ports: intent.Ports{Ranges: []intent.PortRange{{Protocol: 47, Last: 65535}}}}))
-	rules, skips := policyRules(odd, policiesOf(odd), zoneNames(), names)
+	rules, skips := policy.Rules(odd, policiesOf(odd), zoneNames(), names)
 	var reported []string
 	for _, s := range skips {
 		reported = append(reported, s.Intent+": "+s.Reason)
@@ -227,11 +229,11 @@ func TestPolicySkips(t *testing.T) {
 		require.Equal(t, want, e.device.Trace(e.packet(flow(web, db, intent.TCP, port))).Verdict)
 	}
 
-	rules, skips = policyRules(odd, policiesOf(odd), nil, names)
+	rules, skips = policy.Rules(odd, policiesOf(odd), nil, names)
 	require.Empty(t, rules)
 	require.Len(t, skips, 3)
 	require.Contains(t, skips[0].Reason, "no zone")
-	rules, skips = policyRules(odd, nil, zoneNames(), names)
+	rules, skips = policy.Rules(odd, nil, zoneNames(), names)
 	require.Empty(t, rules)
 	require.Empty(t, skips)
 }
@@ -250,9 +252,9 @@ func TestPolicyTooLarge(t *testing.T) {
 	s := cell(map[intent.SetID][]string{"db": subjects, "many": many, "few": few},
 		ingress("large", intent.Rule{Peer: peer("many"), Ports: tcp(80, 80)}, intent.Rule{Peer: peer("many"), Ports: tcp(90, 90)}),
 		ingress("small", intent.Rule{Peer: peer("few"), Ports: tcp(443, 443)}))
-	names := newNamer("a")
-	zone := policyZone(names)
-	rules, skips := policyRules(s, policiesOf(s), append(zoneNames(), zone.Name), names)
+	names := section.NewNamer("a")
+	zone := policy.Zone(names)
+	rules, skips := policy.Rules(s, policiesOf(s), append(zoneNames(), zone.Name), names)
 	require.Len(t, skips, 1)
 	require.Equal(t, "large", skips[0].Intent)
 	require.Contains(t, skips[0].Reason, "2400 rules")
@@ -270,12 +272,12 @@ func TestPolicyOpens(t *testing.T) {
 	s := cell(map[intent.SetID][]string{"db": {db, web}, "open": {web}},
 		ingress("db", intent.Rule{Peer: peer("open"), Ports: tcp(80, 80)}),
 		ingress("open", intent.Rule{Subject: "open", Peer: anyone, Ports: intent.Ports{Any: true}}))
-	names := newNamer("a")
-	rules, skips := policyRules(s, policiesOf(s), append(zoneNames(), policyZone(names).Name), names)
+	names := section.NewNamer("a")
+	rules, skips := policy.Rules(s, policiesOf(s), append(zoneNames(), policy.Zone(names).Name), names)
 	require.Empty(t, skips)
 	require.Len(t, rules, 1+9+1)
 	for _, r := range rules {
-		require.Equal(t, db+"/32", r.rule.DestIP)
+		require.Equal(t, db+"/32", r.Firewall.DestIP)
 	}
 }
 
@@ -287,11 +289,11 @@ func TestPolicyFamilies(t *testing.T) {
 			Peer:  intent.Peer{Kind: intent.PeerAny},
 			Ports: intent.Ports{Ranges: []intent.PortRange{{Protocol: intent.ICMP, Last: 65535}}},
 		}))
-	names := newNamer("a")
-	rules, skips := policyRules(s, policiesOf(s), append(zoneNames(), policyZone(names).Name), names)
+	names := section.NewNamer("a")
+	rules, skips := policy.Rules(s, policiesOf(s), append(zoneNames(), policy.Zone(names).Name), names)
 	require.Empty(t, skips)
 	e := newCNF(t)
-	e.put(t, policyZone(names))
+	e.put(t, policy.Zone(names))
 	e.apply(t, rules)
 	e.judge(t, s, []intent.Flow{
 		flow("203.0.113.9", db, intent.TCP, 85), flow("203.0.113.9", db, intent.TCP, 91), flow(web, db, intent.ICMP, 0),
@@ -302,16 +304,16 @@ func TestPolicyFamilies(t *testing.T) {
 
 // TestPolicyRuleNames checks that a rule keeps its name while its content is the same, whatever else changes.
 func TestPolicyRuleNames(t *testing.T) {
-	names, zones := newNamer("a"), []string{"red", "blue"}
-	rulesOf := func(s *intent.Snapshot) map[string]policyRule {
-		out := map[string]policyRule{}
-		rules, skips := policyRules(s, policiesOf(s), zones, names)
+	names, zones := section.NewNamer("a"), []string{"red", "blue"}
+	rulesOf := func(s *intent.Snapshot) map[string]policy.Rule {
+		out := map[string]policy.Rule{}
+		rules, skips := policy.Rules(s, policiesOf(s), zones, names)
 		require.Empty(t, skips)
 		for _, r := range rules {
-			require.True(t, names.mine(openwrt.FirewallRules, r.rule.Name))
-			require.NoError(t, openwrt.CheckName(openwrt.FirewallRules, r.rule.Name))
-			require.NotContains(t, out, r.rule.Name)
-			out[r.rule.Name] = r
+			require.True(t, names.Mine(openwrt.FirewallRules, r.Firewall.Name))
+			require.NoError(t, openwrt.CheckName(openwrt.FirewallRules, r.Firewall.Name))
+			require.NotContains(t, out, r.Firewall.Name)
+			out[r.Firewall.Name] = r
 		}
 		return out
 	}
@@ -322,10 +324,10 @@ func TestPolicyRuleNames(t *testing.T) {
 		ingress("again", intent.Rule{Peer: peer("web"), Ports: tcp(5432, 5432)}, intent.Rule{Peer: peer("more"), Ports: tcp(5432, 5432)})))
 	require.Len(t, after, len(before)+len(zones)*len(zones))
 	for name, r := range before {
-		require.Equal(t, r.rule, after[name].rule)
-		require.Equal(t, "NetworkPolicy/shop/db", r.origin)
-		require.Equal(t, "NetworkPolicy/shop/again, NetworkPolicy/shop/db", after[name].origin)
-		require.Equal(t, "again", after[name].intent)
+		require.Equal(t, r.Firewall, after[name].Firewall)
+		require.Equal(t, "NetworkPolicy/shop/db", r.Origin)
+		require.Equal(t, "NetworkPolicy/shop/again, NetworkPolicy/shop/db", after[name].Origin)
+		require.Equal(t, "again", after[name].Intent)
 	}
 }
 
@@ -334,52 +336,11 @@ func TestPolicyRuleIntent(t *testing.T) {
 	second := ingress("a")
 	second.Subject = "second"
 	s := cell(map[intent.SetID][]string{"db": {db}, "second": {"10.244.0.11"}}, ingress("b"), second)
-	rules, _ := policyRules(s, policiesOf(s), zoneNames(), newNamer("a"))
+	rules, _ := policy.Rules(s, policiesOf(s), zoneNames(), section.NewNamer("a"))
 	require.Len(t, rules, 2*9)
 	for _, r := range rules {
-		require.Equal(t, db+"/31", r.rule.DestIP)
-		require.Equal(t, "a", r.intent)
-	}
-}
-
-func TestPortMatches(t *testing.T) {
-	const both = intent.IPv4 | intent.IPv6
-	var sixteen []uint16
-	for i := range uint16(16) {
-		sixteen = append(sixteen, 2*i+10, 2*i+10)
-	}
-	at := func(p intent.Protocol, first, last uint16) intent.PortRange {
-		return intent.PortRange{Protocol: p, First: first, Last: last}
-	}
-	for _, tc := range []struct {
-		name string
-		in   intent.Ports
-		want []portMatch
-	}{
-		{"nothing", intent.Ports{}, nil},
-		{"everything", intent.Ports{Any: true}, []portMatch{{proto: "all", family: both}}},
-		{"one port has the device's own field", tcp(80, 80), []portMatch{{proto: "tcp", port: "80", family: both}}},
-		{"port 0 has not", tcp(0, 0), []portMatch{{proto: "tcp", words: "-m multiport --dports 0", family: both}}},
-		{"a range", tcp(80, 90), []portMatch{{proto: "tcp", words: "-m multiport --dports 80:90", family: both}}},
-		{"every port", tcp(0, 65535), []portMatch{{proto: "tcp", family: both}}},
-		{"all but port 0", tcp(1, 65535), []portMatch{{proto: "tcp", words: "-m multiport --dports 1:65535", family: both}}},
-		{"more than fit", tcp(sixteen...), []portMatch{
-			{proto: "tcp", words: "-m multiport --dports 10,12,14,16,18,20,22,24,26,28,30,32,34,36,38", family: both}, {proto: "tcp", port: "40", family: both},
-		}},
-		{"both protocols alike", intent.Ports{Ranges: []intent.PortRange{at(6, 53, 53), at(17, 53, 53)}}, []portMatch{{proto: "tcpudp", port: "53", family: both}}},
-		{"both protocols", intent.Ports{Ranges: []intent.PortRange{at(6, 53, 53), at(17, 53, 54)}}, []portMatch{
-			{proto: "tcp", port: "53", family: both}, {proto: "udp", words: "-m multiport --dports 53:54", family: both},
-		}},
-		{"SCTP", intent.Ports{Ranges: []intent.PortRange{at(132, 80, 80)}}, []portMatch{{proto: "sctp", words: "-m multiport --dports 80", family: both}}},
-		{"protocols without ports", intent.Ports{Ranges: []intent.PortRange{at(1, 0, 65535), at(50, 0, 0), at(51, 1, 9), at(58, 0, 0)}}, []portMatch{
-			{proto: "icmp", family: intent.IPv4}, {proto: "esp", family: both}, {proto: "icmp", family: intent.IPv6},
-		}},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			got, why := portMatches(tc.in)
-			require.Empty(t, why)
-			require.Equal(t, tc.want, got)
-		})
+		require.Equal(t, db+"/31", r.Firewall.DestIP)
+		require.Equal(t, "a", r.Intent)
 	}
 }
 
@@ -392,11 +353,11 @@ func BenchmarkPolicyRules(b *testing.B) {
 				subjects, peers = append(subjects, fmt.Sprintf("10.244.%d.10", i)), append(peers, fmt.Sprintf("10.245.%d.10", i))
 			}
 			s := cell(map[intent.SetID][]string{"db": subjects, "web": peers}, ingress("p", intent.Rule{Peer: peer("web"), Ports: tcp(80, 80, 443, 443)}))
-			names := newNamer("a")
-			zones := []string{"lan", "wan", policyZone(names).Name}
-			var rules []policyRule
+			names := section.NewNamer("a")
+			zones := []string{"lan", "wan", policy.Zone(names).Name}
+			var rules []policy.Rule
 			for b.Loop() {
-				rules, _ = policyRules(s, policiesOf(s), zones, names)
+				rules, _ = policy.Rules(s, policiesOf(s), zones, names)
 			}
 			b.ReportMetric(float64(len(rules)), "rules")
 		})

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/netloom/netloom/backends/backendtest"
+	"github.com/netloom/netloom/backends/openwrt/internal/policy"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/openwrt"
@@ -80,10 +81,10 @@ func (e *testCNF) reload(t testing.TB) {
 }
 
 // apply makes the CNF have exactly these rules of policies, in this order.
-func (e *testCNF) apply(t testing.TB, rules []policyRule) {
+func (e *testCNF) apply(t testing.TB, rules []policy.Rule) {
 	t.Helper()
 	for _, r := range rules {
-		e.put(t, r.rule)
+		e.put(t, r.Firewall)
 	}
 	e.reload(t)
 }

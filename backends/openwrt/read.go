@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/backends/openwrt/internal/render"
+	"github.com/netloom/netloom/backends/openwrt/internal/section"
 	"github.com/netloom/netloom/pkg/openwrt"
 )
 
@@ -19,12 +21,12 @@ const mostItems = 64
 
 // observe reads back every kind. Want are the objects of intents, some of which are ours although others made them; policies reports whether
 // there are any to enforce.
-func (b *Backend) observe(ctx context.Context, want *desired, policies bool) (*inventory, error) {
+func (b *Backend) observe(ctx context.Context, want *render.Desired, policies bool) (*inventory, error) {
 	h := newInventory()
 	lacking, broken := 0, false
 	var fault error
 	for _, kind := range openwrt.Kinds() {
-		module := key{kind: kind}.module()
+		module := section.Key{Kind: kind}.Module()
 		if h.resting[module] == "" && b.rests.has(module, b.needs(module, want, policies)) {
 			h.resting[module] = restReason
 		}
@@ -39,7 +41,7 @@ func (b *Backend) observe(ctx context.Context, want *desired, policies bool) (*i
 		switch {
 		case err == nil:
 			for _, o := range all {
-				h.note(key{kind, o.Name()}, o, b.names, want.mentions)
+				h.note(section.Key{Kind: kind, Name: o.Name()}, o, b.names, want.Mentions)
 			}
 			b.remember(kind, h)
 		case openwrt.IsNotFound(err):
@@ -105,11 +107,11 @@ func badPackage(module string, sign error) string {
 
 // believe checks an empty list: a device returns one if its daemon has ended, or if it cannot read the package. An object that was there or is
 // wanted settles it, and if that cannot be read, whether the device answers anything else: without its daemon it does not.
-func (b *Backend) believe(ctx context.Context, kind openwrt.Kind, want *desired) error {
+func (b *Backend) believe(ctx context.Context, kind openwrt.Kind, want *render.Desired) error {
 	name := b.known[kind]
 	if name == "" {
-		if keys := want.of(kind); len(keys) > 0 {
-			name = keys[0].name
+		if keys := want.Of(kind); len(keys) > 0 {
+			name = keys[0].Name
 		}
 	}
 	if name == "" {
@@ -135,34 +137,20 @@ func (b *Backend) believe(ctx context.Context, kind openwrt.Kind, want *desired)
 // remember records an object of a kind, to ask for when a list is empty.
 func (b *Backend) remember(kind openwrt.Kind, h *inventory) {
 	for k := range h.objects {
-		if k.kind == kind && (b.known[kind] == "" || k.name < b.known[kind]) {
-			b.known[kind] = k.name
+		if k.Kind == kind && (b.known[kind] == "" || k.Name < b.known[kind]) {
+			b.known[kind] = k.Name
 		}
 	}
-}
-
-// of lists the objects of a kind that intents have or had, in order.
-func (w *desired) of(kind openwrt.Kind) []key {
-	var out []key
-	for _, list := range [][]key{sorted(w.objects), sorted(w.keep), sorted(w.gone)} {
-		for _, k := range list {
-			if k.kind == kind {
-				out = append(out, k)
-			}
-		}
-	}
-	slices.SortFunc(out, key.compare)
-	return slices.Compact(out)
 }
 
 // readItems reads one by one what is wanted of the kinds that the device does not list, and the notes that may be there.
 func (b *Backend) readItems(ctx context.Context, m *model) error {
 	h := m.have
 	for _, kind := range openwrt.Kinds() {
-		if !h.unlisted(kind) || h.resting[key{kind: kind}.module()] != "" {
+		if !h.unlisted(kind) || h.resting[section.Key{Kind: kind}.Module()] != "" {
 			continue
 		}
-		wanted := slices.Concat(m.resources.of(kind), m.policies.of(kind))
+		wanted := slices.Concat(m.resources.Of(kind), m.policies.Of(kind))
 		for i, k := range wanted {
 			if i >= mostItems {
 				h.unread[k] = h.kinds[kind]
@@ -173,17 +161,17 @@ func (b *Backend) readItems(ctx context.Context, m *model) error {
 			}
 		}
 	}
-	if h.unlisted(openwrt.Proposals) && h.resting[key{kind: openwrt.Proposals}.module()] == "" {
+	if h.unlisted(openwrt.Proposals) && h.resting[section.Key{Kind: openwrt.Proposals}.Module()] == "" {
 		return b.readNotes(ctx, m)
 	}
 	return nil
 }
 
-func (b *Backend) readItem(ctx context.Context, h *inventory, k key) error {
-	o, err := b.client.Get(ctx, k.kind, k.name)
+func (b *Backend) readItem(ctx context.Context, h *inventory, k section.Key) error {
+	o, err := b.client.Get(ctx, k.Kind, k.Name)
 	switch {
 	case err == nil:
-		h.note(k, o, b.names, func(key) bool { return true })
+		h.note(k, o, b.names, func(section.Key) bool { return true })
 		return nil
 	case openwrt.IsNotFound(err):
 		return nil
@@ -200,16 +188,16 @@ func (b *Backend) readNotes(ctx context.Context, m *model) error {
 	names := map[string]bool{}
 	for _, kind := range openwrt.Kinds() {
 		if s := kind.Service(); s != "" {
-			names[b.names.pending(s)] = true
+			names[b.names.Pending(s)] = true
 		}
 	}
-	for k, w := range m.resources.objects {
-		if have := m.have.objects[k]; have != nil && sealed(w.object) != "" {
-			names[b.names.seal(k.name, sealed(w.object), shown(have.object))] = true
+	for k, w := range m.resources.Objects {
+		if have := m.have.objects[k]; have != nil && section.Sealed(w.Object) != "" {
+			names[b.names.Seal(k.Name, section.Sealed(w.Object), section.Shown(have.object))] = true
 		}
 	}
 	for name := range names {
-		if err := b.readItem(ctx, m.have, key{openwrt.Proposals, name}); err != nil {
+		if err := b.readItem(ctx, m.have, section.Key{Kind: openwrt.Proposals, Name: name}); err != nil {
 			return err
 		}
 	}
@@ -222,9 +210,9 @@ func (m *model) withoutZones() {
 	if len(m.enforced) == 0 || !m.have.unlisted(openwrt.Zones) {
 		return
 	}
-	m.resources.retain[openwrt.FirewallRules] = true
+	m.resources.Retain[openwrt.FirewallRules] = true
 	for _, p := range m.enforced {
-		m.policies.skips = append(m.policies.skips, backends.Skip{
+		m.policies.Skips = append(m.policies.Skips, backends.Skip{
 			Intent: string(p.ID), Reason: "the zones of the device cannot be listed, so it does not apply to manually created ones",
 		})
 	}

@@ -8,6 +8,8 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/backends/openwrt/internal/render"
+	"github.com/netloom/netloom/backends/openwrt/internal/section"
 	"github.com/netloom/netloom/pkg/openwrt"
 )
 
@@ -83,7 +85,7 @@ func (r *rests) settle(resting map[string]string) {
 
 // leaveAlone begins a rest of a module.
 func (b *Backend) leaveAlone(h *inventory, kind openwrt.Kind) {
-	module := key{kind: kind}.module()
+	module := section.Key{Kind: kind}.Module()
 	lasts := b.rests.leaveAlone(module)
 	h.resting[module], h.kinds[kind] = restReason, restReason
 	b.opts.Log.WithFields(logrus.Fields{"cnf": string(b.opts.CNF), "package": module, "pause": lasts.String()}).
@@ -91,22 +93,20 @@ func (b *Backend) leaveAlone(h *inventory, kind openwrt.Kind) {
 }
 
 // needs reports whether a module has to be read: something is wanted there, or was when it was last read.
-func (b *Backend) needs(module string, want *desired, policies bool) bool {
-	if module == moduleOf(openwrt.Proposals) || policies && module == moduleOf(openwrt.Zones) {
+func (b *Backend) needs(module string, want *render.Desired, policies bool) bool {
+	if module == section.ModuleOf(openwrt.Proposals) || policies && module == section.ModuleOf(openwrt.Zones) {
 		return true // it has the records, or the zones
 	}
 	for kind := range b.known {
-		if moduleOf(kind) == module {
+		if section.ModuleOf(kind) == module {
 			return true
 		}
 	}
-	in := func(k key) bool { return k.module() == module }
-	return anyKey(want.objects, in) || anyKey(want.keep, in) || anyKey(want.gone, in) || anyKey(want.present, in)
+	in := func(k section.Key) bool { return k.Module() == module }
+	return anyKey(want.Objects, in) || anyKey(want.Keep, in) || anyKey(want.Gone, in) || anyKey(want.Present, in)
 }
 
-func moduleOf(kind openwrt.Kind) string { return key{kind: kind}.module() }
-
-func anyKey[V any](m map[key]V, is func(key) bool) bool {
+func anyKey[V any](m map[section.Key]V, is func(section.Key) bool) bool {
 	for k := range m {
 		if is(k) {
 			return true

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/backends/openwrt/internal/render"
+	"github.com/netloom/netloom/backends/openwrt/internal/section"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/openwrt"
 )
@@ -27,21 +29,21 @@ var errNotHere = errors.New("its content depends on a Secret, which is not read 
 // SectionsOf returns what the device intents of a source object become on the device of a CNF, by kind and name. It
 // queries nothing: Secrets are not read, and what is on the device is not known. The owner is the one of Options.
 func SectionsOf(s *intent.Snapshot, g *intent.CNF, owner string, of intent.Origin) []Section {
-	names := newNamer(owner)
+	names := section.NewNamer(owner)
 	w, _ := renderUnread(s, g, names)
 	var out []Section
-	for _, k := range sorted(w.objects) {
-		o := w.objects[k]
-		if o.origin != of.String() {
+	for _, k := range section.Sorted(w.Objects) {
+		o := w.Objects[k]
+		if o.Origin != of.String() {
 			continue
 		}
-		section := Section{Kind: k.kind.String(), Name: k.name, Fields: fields(o.object)}
-		for _, need := range o.needs {
+		section := Section{Kind: k.Kind.String(), Name: k.Name, Fields: section.Fields(o.Object)}
+		for _, need := range o.Needs {
 			section.Needs = append(section.Needs, need.String())
 		}
 		out = append(out, section)
 	}
-	for _, skip := range w.skips {
+	for _, skip := range w.Skips {
 		if e := s.DeviceIntent(intent.DeviceIntentID(skip.Intent)); e != nil && e.Origin == of {
 			out = append(out, skipped(e, names, skip.Reason))
 		}
@@ -52,27 +54,27 @@ func SectionsOf(s *intent.Snapshot, g *intent.CNF, owner string, of intent.Origi
 // SkipsOf returns what the device of a CNF does not accept: what Plan reports for one without any configuration. Like SectionsOf, it
 // queries nothing.
 func SkipsOf(s *intent.Snapshot, g *intent.CNF, owner string) []backends.Skip {
-	names := newNamer(owner)
+	names := section.NewNamer(owner)
 	w, enforced := renderUnread(s, g, names)
 	c := &comparison{want: w, have: newInventory(), names: names}
 	c.diff(nil)
-	skips := slices.DeleteFunc(slices.Concat(w.skips, c.skips), func(skip backends.Skip) bool { return strings.Contains(skip.Reason, errNotHere.Error()) })
+	skips := slices.DeleteFunc(slices.Concat(w.Skips, c.skips), func(skip backends.Skip) bool { return strings.Contains(skip.Reason, errNotHere.Error()) })
 	for i := range skips {
-		skips[i].Reason = strings.TrimSuffix(skips[i].Reason, textStays)
+		skips[i].Reason = strings.TrimSuffix(skips[i].Reason, render.Stays)
 	}
-	if hasZone := slices.ContainsFunc(sorted(w.objects), func(k key) bool { return k.kind == openwrt.Zones }); hasZone { // else it may have others'
-		skips = append(skips, renderPolicies(s, enforced, w, nil, names).skips...)
+	if hasZone := slices.ContainsFunc(section.Sorted(w.Objects), func(k section.Key) bool { return k.Kind == openwrt.Zones }); hasZone { // else it may have others'
+		skips = append(skips, render.Policies(s, enforced, w, nil, names).Skips...)
 	}
 	return inOrder(skips)
 }
 
 // renderUnread renders what a CNF should have without Secrets, and lists the policies that it enforces.
-func renderUnread(s *intent.Snapshot, g *intent.CNF, names namer) (*desired, []*intent.Policy) {
-	secrets := map[intent.SecretRef]secret{}
+func renderUnread(s *intent.Snapshot, g *intent.CNF, names section.Namer) (*render.Desired, []*intent.Policy) {
+	secrets := map[intent.SecretRef]render.Secret{}
 	for e := range s.DeviceIntentsOf(g.Scope) {
 		if t, ok := e.Spec.(*intent.Tunnel); ok {
 			for _, v := range []intent.SecretValue{t.Key, t.Certificate, t.PrivateKey, t.CA} {
-				secrets[v.From] = secret{err: errNotHere}
+				secrets[v.From] = render.Secret{Err: errNotHere}
 			}
 		}
 	}
@@ -82,15 +84,14 @@ func renderUnread(s *intent.Snapshot, g *intent.CNF, names namer) (*desired, []*
 			enforced = append(enforced, p)
 		}
 	}
-	return render(s, g, names, secrets, len(enforced) > 0, nil), enforced
+	return render.Intents(s, g, names, secrets, len(enforced) > 0, nil), enforced
 }
 
 // skipped returns the section that an intent would become.
-func skipped(e *intent.DeviceIntent, names namer, reason string) Section {
-	section := Section{Reason: strings.TrimSuffix(reason, textStays)}
-	if k := rowOf(e.Spec); k != nil {
-		at := (&renderer{names: names}).keyOf(k.object, e)
-		section.Kind, section.Name = k.object.String(), at.name
+func skipped(e *intent.DeviceIntent, names section.Namer, reason string) Section {
+	section := Section{Reason: strings.TrimSuffix(reason, render.Stays)}
+	if at, ok := render.KeyOfIntent(names, e); ok {
+		section.Kind, section.Name = at.Kind.String(), at.Name
 	}
 	return section
 }

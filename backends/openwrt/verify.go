@@ -7,53 +7,53 @@ import (
 	"slices"
 
 	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/backends/openwrt/internal/kernel"
+	"github.com/netloom/netloom/backends/openwrt/internal/render"
+	"github.com/netloom/netloom/backends/openwrt/internal/section"
 	"github.com/netloom/netloom/pkg/openwrt"
 )
 
 // impossiblePlace is a place that no chain has: the device stores a translation with it, and iptables adds none.
 const impossiblePlace = "2147483647"
 
-// inKernel reports whether the device reports what the kernel has of a kind.
-func inKernel(kind openwrt.Kind) bool { return kindsByObject()[kind].places != nil }
-
 // repairs makes ops from what was found in the kernel, and from what the device has forgotten.
-func (c *comparison) repairs(f findings, forgotten []key, lost map[key]openwrt.Object, before map[key]string) {
-	planned, rules := map[key]bool{}, false
+func (c *comparison) repairs(f kernel.Findings, forgotten []section.Key, lost map[section.Key]openwrt.Object, before map[section.Key]string) {
+	planned, rules := map[section.Key]bool{}, false
 	for i := range c.ops {
 		k := stepOf(&c.ops[i]).key
-		planned[k], rules = true, rules || k.kind == openwrt.RouteRules
+		planned[k], rules = true, rules || k.Kind == openwrt.RouteRules
 	}
-	for _, k := range sorted(f.absent) {
-		w := c.want.objects[k]
+	for _, k := range section.Sorted(f.Absent) {
+		w := c.want.Objects[k]
 		if w == nil || planned[k] {
 			continue
 		}
 		wrong := "missing"
-		if _, behind := f.behind[k]; behind {
+		if _, behind := f.Behind[k]; behind {
 			if rules {
 				continue // they may not stay where they are: verify compares the order again
 			}
 			wrong = "behind other rules"
 		}
 		c.ops = append(c.ops, backends.Op{
-			Verb: backends.Update, Kind: k.kind.String(), Name: k.name, Origin: w.origin,
+			Verb: backends.Update, Kind: k.Kind.String(), Name: k.Name, Origin: w.Origin,
 			Before: backends.Fields{"kernel": wrong}, After: backends.Fields{"kernel": "present"}, Again: before[k] != "",
-			Native: &step{stage: place, key: k, want: w, intent: w.intent},
+			Native: &step{stage: place, key: k, want: w, intent: w.Intent},
 		})
 	}
 	remove := func(when stage, kind openwrt.Kind, o openwrt.Object) {
 		c.ops = append(c.ops, backends.Op{
 			Verb: backends.Delete, Kind: kind.String(), Name: o.Name(), Before: backends.Fields{"kernel": "left over"},
-			Native: &step{stage: when, key: key{kind, o.Name()}, surplus: o, intent: key{kind, o.Name()}.String()},
+			Native: &step{stage: when, key: section.Key{Kind: kind, Name: o.Name()}, surplus: o, intent: section.Key{Kind: kind, Name: o.Name()}.String()},
 		})
 	}
-	for _, what := range slices.Sorted(maps.Keys(f.surplus)) {
-		o := f.surplus[what].object
+	for _, what := range slices.Sorted(maps.Keys(f.Surplus)) {
+		o := f.Surplus[what].Object
 		remove(release, surplusKind(o), o)
 	}
 	for _, k := range forgotten {
-		if k.kind == openwrt.NATs {
-			remove(release, k.kind, withoutPlace(lost[k]))
+		if k.Kind == openwrt.NATs {
+			remove(release, k.Kind, withoutPlace(lost[k]))
 		}
 	}
 }
@@ -90,19 +90,19 @@ func (w *writer) drain(ctx context.Context, kind openwrt.Kind, o openwrt.Object)
 
 // removeSurplus removes what the device does not list and what objects of ours left behind.
 func (w *writer) removeSurplus(ctx context.Context, s *step) error {
-	if s.key.kind == openwrt.Remotes {
+	if s.key.Kind == openwrt.Remotes {
 		if err := w.begin(ctx, s.service()); err != nil {
 			return err
 		}
 		w.wrote(s.service())
-		if err := w.drain(ctx, s.key.kind, s.surplus); err != nil {
+		if err := w.drain(ctx, s.key.Kind, s.surplus); err != nil {
 			return err
 		}
-		return w.forgetParts(ctx, s.key.name, "")
+		return w.forgetParts(ctx, s.key.Name, "")
 	}
 	w.kernel = true
 	delete(w.b.memory.objects, s.key)
-	return w.drain(ctx, s.key.kind, s.surplus)
+	return w.drain(ctx, s.key.Kind, s.surplus)
 }
 
 // mostRepairs is how often verify repairs what it finds. Removing a rule may remove another one that the kernel takes for it.
@@ -119,26 +119,26 @@ func (w *writer) verify(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		w.have.absent, w.b.absent = f.absent, f.absent
-		missing := slices.DeleteFunc(sorted(f.absent), func(k key) bool {
-			_, behind := f.behind[k]
-			return w.written[k] && !behind && repairs == 0 && len(f.surplus) == 0
+		w.have.absent, w.b.absent = f.Absent, f.Absent
+		missing := slices.DeleteFunc(section.Sorted(f.Absent), func(k section.Key) bool {
+			_, behind := f.Behind[k]
+			return w.written[k] && !behind && repairs == 0 && len(f.Surplus) == 0
 		})
-		now := fmt.Sprint(missing, slices.Sorted(maps.Keys(f.surplus)))
-		if repairs == mostRepairs || now == last || len(missing)+len(f.surplus) == 0 {
+		now := fmt.Sprint(missing, slices.Sorted(maps.Keys(f.Surplus)))
+		if repairs == mostRepairs || now == last || len(missing)+len(f.Surplus) == 0 {
 			w.reportAbsent()
 			return nil
 		}
 		last = now
-		for _, what := range slices.Sorted(maps.Keys(f.surplus)) {
-			o := f.surplus[what].object
+		for _, what := range slices.Sorted(maps.Keys(f.Surplus)) {
+			o := f.Surplus[what].Object
 			if err := w.drain(ctx, surplusKind(o), o); err != nil && !answered(err) {
 				return err
 			}
 		}
 		for _, k := range missing {
 			if as := w.have.objects[k].as; as != nil {
-				if _, err := w.b.client.Put(ctx, k.kind, as.object); err != nil && !answered(err) {
+				if _, err := w.b.client.Put(ctx, k.Kind, as.Object); err != nil && !answered(err) {
 					return err
 				}
 			}
@@ -157,7 +157,7 @@ func (w *writer) reportAbsent() {
 
 // absentSkips reports what the kernel lacks, except what is about to be written again. Want has the intents of objects that were
 // not written by this process.
-func (h *inventory) absentSkips(want *desired, ops ...backends.Op) []backends.Skip {
+func (h *inventory) absentSkips(want *render.Desired, ops ...backends.Op) []backends.Skip {
 	var out []backends.Skip
 	for k, why := range h.absent {
 		if slices.ContainsFunc(ops, func(op backends.Op) bool { return stepOf(&op).key == k }) {
@@ -165,9 +165,9 @@ func (h *inventory) absentSkips(want *desired, ops ...backends.Op) []backends.Sk
 		}
 		of := k.String()
 		if have := h.objects[k]; have != nil && have.as != nil {
-			of = have.as.intent
-		} else if want != nil && want.objects[k] != nil {
-			of = want.objects[k].intent
+			of = have.as.Intent
+		} else if want != nil && want.Objects[k] != nil {
+			of = want.Objects[k].Intent
 		}
 		out = append(out, backends.Skip{Intent: of, Reason: why})
 	}

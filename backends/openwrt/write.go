@@ -10,45 +10,46 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"github.com/netloom/netloom/backends/openwrt/internal/section"
 	"github.com/netloom/netloom/pkg/openwrt"
 )
 
 // remove deletes the object of a name. Deleting a note has no effect on a service.
 func (w *writer) remove(ctx context.Context, s *step) error {
-	note := s.key.kind == openwrt.Proposals && w.b.names.note(s.key.name)
-	if note && w.run.left[s.key.name] {
+	note := s.key.Kind == openwrt.Proposals && w.b.names.Note(s.key.Name)
+	if note && w.run.left[s.key.Name] {
 		return nil
 	}
 	if !note {
 		if err := w.begin(ctx, s.service()); err != nil {
 			return err
 		}
-		if err := w.withdraw(ctx, s.key, parts{}); err != nil {
+		if err := w.withdraw(ctx, s.key, section.Parts{}); err != nil {
 			return err
 		}
 	}
-	if err := w.b.client.Delete(ctx, s.key.kind, s.key.name); err != nil && !openwrt.IsNotFound(err) {
+	if err := w.b.client.Delete(ctx, s.key.Kind, s.key.Name); err != nil && !openwrt.IsNotFound(err) {
 		return err
 	}
 	if note {
-		delete(w.have.notes, s.key.name)
+		delete(w.have.notes, s.key.Name)
 		return nil
 	}
 	w.have.grow(s.key, w.have.objects[s.key], nil)
 	delete(w.have.objects, s.key)
 	delete(w.have.absent, s.key)
 	delete(w.b.memory.objects, s.key)
-	w.kernel = w.kernel || inKernel(s.key.kind)
+	w.kernel = w.kernel || section.InKernel(s.key.Kind)
 	w.wrote(s.service())
-	if s.key.kind == openwrt.Remotes {
-		return w.forgetParts(ctx, s.key.name, "")
+	if s.key.Kind == openwrt.Remotes {
+		return w.forgetParts(ctx, s.key.Name, "")
 	}
 	return nil
 }
 
 // put writes an object, unless something that it refers to is missing.
 func (w *writer) put(ctx context.Context, s *step) error {
-	for _, need := range s.want.needs {
+	for _, need := range s.want.Needs {
 		if r, refused := w.b.refused[need]; refused && w.have.objects[need] == nil {
 			return &needError{need, r.reason}
 		}
@@ -56,44 +57,44 @@ func (w *writer) put(ctx context.Context, s *step) error {
 	if err := w.begin(ctx, s.service()); err != nil {
 		return err
 	}
-	has, note := partsIn(s.want.object), ""
+	has, note := section.PartsIn(s.want.Object), ""
 	if err := w.withdraw(ctx, s.key, has); err != nil {
 		return err
 	}
-	if has != (parts{}) {
-		note = w.b.names.parts(has, s.key.name)
+	if has != (section.Parts{}) {
+		note = w.b.names.Parts(has, s.key.Name)
 		if err := w.leaveNote(ctx, note); err != nil {
 			return err
 		}
 	}
-	if s.key.kind == openwrt.NATs && w.have.objects[s.key] == nil {
-		if err := w.drain(ctx, s.key.kind, withoutPlace(s.want.object)); err != nil {
+	if s.key.Kind == openwrt.NATs && w.have.objects[s.key] == nil {
+		if err := w.drain(ctx, s.key.Kind, withoutPlace(s.want.Object)); err != nil {
 			return err
 		}
 	}
-	kept, err := w.b.client.Put(ctx, s.key.kind, s.want.object)
+	kept, err := w.b.client.Put(ctx, s.key.Kind, s.want.Object)
 	if err != nil {
 		return err
 	}
-	w.kernel, w.written[s.key] = w.kernel || inKernel(s.key.kind), true
-	if isLink(s.key.kind) {
+	w.kernel, w.written[s.key] = w.kernel || section.InKernel(s.key.Kind), true
+	if isLink(s.key.Kind) {
 		w.b.memory.objects[s.key] = kept
 	}
 	w.have.end++
-	now := &deviceObject{object: kept, sent: s.want.object, copies: 1, at: w.have.end, as: s.want}
+	now := &deviceObject{object: kept, sent: s.want.Object, copies: 1, at: w.have.end, as: s.want}
 	w.have.grow(s.key, w.have.objects[s.key], now)
 	w.have.objects[s.key] = now
 	w.wrote(s.service())
-	if s.key.kind == openwrt.Remotes {
-		if err := w.forgetParts(ctx, s.key.name, note); err != nil {
+	if s.key.Kind == openwrt.Remotes {
+		if err := w.forgetParts(ctx, s.key.Name, note); err != nil {
 			return err
 		}
 	}
-	written := sealed(s.want.object)
+	written := section.Sealed(s.want.Object)
 	if written == "" {
 		return nil
 	}
-	seal := w.b.names.seal(s.key.name, written, shown(kept))
+	seal := w.b.names.Seal(s.key.Name, written, section.Shown(kept))
 	err = w.leaveNote(ctx, seal)
 	if err == nil {
 		w.b.seals[s.key] = seal
@@ -113,20 +114,20 @@ func (w *writer) wrote(service string) {
 var errNotWithdrawn = errors.New("its certificates could not be overwritten, and the device would go on trusting them; nothing else was written")
 
 // withdraw overwrites the certificates of a remote that would stay on the device after it gets those in next.
-func (w *writer) withdraw(ctx context.Context, k key, next parts) error {
-	if k.kind != openwrt.Remotes {
+func (w *writer) withdraw(ctx context.Context, k section.Key, next section.Parts) error {
+	if k.Kind != openwrt.Remotes {
 		return nil
 	}
-	blank := withdrawal(k.name, w.have.partsOf(w.b.names, k.name), next)
+	blank := section.Withdrawal(k.Name, w.have.partsOf(w.b.names, k.Name), next)
 	if blank == nil {
 		return nil
 	}
-	w.wrote(k.kind.Service())
-	kept, err := w.b.client.Put(ctx, k.kind, blank)
+	w.wrote(k.Kind.Service())
+	kept, err := w.b.client.Put(ctx, k.Kind, blank)
 	switch {
 	case err != nil:
 		return fmt.Errorf("overwrite its certificates: %w", err)
-	case !isWithdrawn(kept):
+	case !section.IsWithdrawn(kept):
 		return errNotWithdrawn
 	default:
 		return nil
@@ -136,7 +137,7 @@ func (w *writer) withdraw(ctx context.Context, k key, next parts) error {
 // forgetParts removes the notes of how many certificates a remote had, except the one that is right.
 func (w *writer) forgetParts(ctx context.Context, remote, except string) error {
 	for _, note := range slices.Sorted(maps.Keys(w.have.notes)) {
-		_, of, ok := w.b.names.partsIn(note)
+		_, of, ok := w.b.names.PartsIn(note)
 		if !ok || of != remote || note == except {
 			continue
 		}
@@ -154,7 +155,7 @@ func (w *writer) begin(ctx context.Context, service string) error {
 	if service == "" {
 		return nil
 	}
-	return w.leaveNote(ctx, w.b.names.pending(service))
+	return w.leaveNote(ctx, w.b.names.Pending(service))
 }
 
 // leaveNote leaves a note. If the device rejects it twice in a row, everything goes on without it: then only this process knows
@@ -166,7 +167,7 @@ func (w *writer) leaveNote(ctx context.Context, name string) error {
 	}
 	note := openwrt.ObjectOf(openwrt.Proposal{Name: name})
 	_, err := w.b.client.Put(ctx, openwrt.Proposals, note)
-	k := key{openwrt.Proposals, name}
+	k := section.Key{Kind: openwrt.Proposals, Name: name}
 	switch {
 	case err == nil:
 		w.have.notes[name] = true
@@ -216,7 +217,7 @@ func (b *Backend) pausing(service string) bool {
 
 // reload reloads a service, if anything was written for it, and removes the note.
 func (w *writer) reload(ctx context.Context, s *step) error {
-	service := s.key.name
+	service := s.key.Name
 	if s.must || w.run.wrote[service] {
 		if err := w.awaitPause(ctx, service); err != nil {
 			return err
@@ -227,7 +228,7 @@ func (w *writer) reload(ctx context.Context, s *step) error {
 		w.run.wrote[service] = false
 		delete(w.b.owes, service)
 	}
-	name := w.b.names.pending(service)
+	name := w.b.names.Pending(service)
 	if !w.have.notes[name] {
 		return nil
 	}

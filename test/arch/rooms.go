@@ -85,7 +85,15 @@ var rooms = []room{
 	{dir: "backends/ovn/ovntest", may: []string{
 		"backends", "backends/backendtest", "backends/ovn", "pkg/intent", "pkg/object", "pkg/ovsdb/...", "pkg/simulator/ovn", "test/await", libovsdb, uuid, testify,
 	}},
-	{dir: "backends/openwrt", may: []string{"backends", "pkg/intent", "pkg/object", "pkg/openwrt", logrus}},
+	{dir: "backends/openwrt", may: []string{
+		"backends", "backends/openwrt/internal/...", "pkg/intent", "pkg/object", "pkg/openwrt", logrus,
+	}},
+	{dir: "backends/openwrt/internal/kernel", pure: true, may: []string{"backends/openwrt/internal/section", "pkg/openwrt"}},
+	{dir: "backends/openwrt/internal/policy", pure: true, may: []string{"backends", "backends/openwrt/internal/section", "pkg/intent", "pkg/openwrt"}},
+	{dir: "backends/openwrt/internal/render", pure: true, may: []string{
+		"backends", "backends/openwrt/internal/kernel", "backends/openwrt/internal/policy", "backends/openwrt/internal/section", "pkg/intent", "pkg/openwrt",
+	}},
+	{dir: "backends/openwrt/internal/section", pure: true, may: []string{"backends", "pkg/object", "pkg/openwrt"}},
 	{dir: "backends/tungsten", may: []string{"backends", "pkg/intent", "pkg/object", "pkg/config/setting", "pkg/tungsten", uuid}},
 	{dir: "backends/tungsten/tungstentest", may: []string{
 		"backends", "backends/backendtest", "backends/tungsten", "pkg/intent", "pkg/object", "pkg/simulator/tungsten", "pkg/simulator/vrouter",
