@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/backends/openwrt/internal/compare"
 	"github.com/netloom/netloom/backends/openwrt/internal/section"
 	"github.com/netloom/netloom/pkg/openwrt"
 )
@@ -44,13 +45,13 @@ func (w *writer) repeated(k section.Key, o openwrt.Object) bool {
 }
 
 // abort handles an op on which a script of the device aborted.
-func (w *writer) abort(ctx context.Context, op *backends.Op, s *step, cause error) error {
-	w.aborted[s.key.Module()]++
+func (w *writer) abort(ctx context.Context, op *backends.Op, s *task, cause error) error {
+	w.aborted[s.Key.Module()]++
 	var object openwrt.Object
-	if s.want != nil {
-		object = s.want.Object
+	if s.Want != nil {
+		object = s.Want.Object
 	}
-	if w.repeated(s.key, object) {
+	if w.repeated(s.Key, object) {
 		return w.mend(ctx, s, cause)
 	}
 	w.fail(op, cause)
@@ -60,44 +61,44 @@ func (w *writer) abort(ctx context.Context, op *backends.Op, s *step, cause erro
 	rescued, err := w.rescue(ctx, s)
 	if err == nil && !rescued {
 		w.refuse(s, cause.Error(), true) // what needs it waits
-		w.hold(s.service())
+		w.hold(s.Service())
 	}
 	return err
 }
 
 // revert drops the part of a policy that the device has kept and can neither read nor replace. When it refuses to create an object because
 // the name is taken, it drops everything of the package that is not complete; of policies it does not, so a rule takes the name.
-func (w *writer) revert(ctx context.Context, s *step) error {
-	if s.want == nil || s.key.Kind != openwrt.Policies {
+func (w *writer) revert(ctx context.Context, s *task) error {
+	if s.Want == nil || s.Key.Kind != openwrt.Policies {
 		return nil
 	}
-	if _, err := w.b.client.Get(ctx, s.key.Kind, s.key.Name); !openwrt.IsFault(err) {
+	if _, err := w.b.client.Get(ctx, s.Key.Kind, s.Key.Name); !openwrt.IsFault(err) {
 		return nil
 	}
-	w.wrote(s.service())
-	taker := openwrt.ObjectOf(openwrt.PolicyRule{Name: s.key.Name})
+	w.wrote(s.Service())
+	taker := openwrt.ObjectOf(openwrt.PolicyRule{Name: s.Key.Name})
 	_, err := w.b.client.Create(ctx, openwrt.PolicyRules, taker)
 	if err == nil { // the name was not taken after all
-		err = w.b.client.Delete(ctx, openwrt.PolicyRules, s.key.Name)
+		err = w.b.client.Delete(ctx, openwrt.PolicyRules, s.Key.Name)
 	}
 	if err != nil && !answered(err) {
-		return fmt.Errorf("drop the remains of %s: %w", s.key, reached(err))
+		return fmt.Errorf("drop the remains of %s: %w", s.Key, reached(err))
 	}
 	return nil
 }
 
 // rescue writes an object once more if the device has deleted the previous one. It reports whether that succeeded.
-func (w *writer) rescue(ctx context.Context, s *step) (bool, error) {
-	if s.want == nil || w.have.objects[s.key] == nil {
+func (w *writer) rescue(ctx context.Context, s *task) (bool, error) {
+	if s.Want == nil || w.have.Objects[s.Key] == nil {
 		return false, nil
 	}
-	if _, err := w.b.client.Get(ctx, s.key.Kind, s.key.Name); !openwrt.IsNotFound(err) {
+	if _, err := w.b.client.Get(ctx, s.Key.Kind, s.Key.Name); !openwrt.IsNotFound(err) {
 		return false, nil
 	}
-	w.wrote(s.service())
-	_, err := w.b.client.Put(ctx, s.key.Kind, s.want.Object)
+	w.wrote(s.Service())
+	_, err := w.b.client.Put(ctx, s.Key.Kind, s.Want.Object)
 	if err != nil && !answered(err) {
-		return false, fmt.Errorf("write %s again: %w", s.key, reached(err))
+		return false, fmt.Errorf("write %s again: %w", s.Key, reached(err))
 	}
 	return err == nil, nil
 }
@@ -110,14 +111,14 @@ func (w *writer) hold(service string) {
 }
 
 // isHeld reports whether an op is left for the next plan, because an object of its service will be written once more.
-func (w *writer) isHeld(s *step) bool {
-	return s.stage == sweep && w.held[s.service()] || s.stage == reload && w.held[s.key.Name]
+func (w *writer) isHeld(s *task) bool {
+	return s.Stage == compare.Sweep && w.held[s.Service()] || s.Stage == compare.Reload && w.held[s.Key.Name]
 }
 
 // gaveUp reports whether an op is left for later, because the device aborts on whatever is sent for its module.
-func (w *writer) gaveUp(s *step) bool {
-	module := s.key.Module()
-	if s.stage == reload || w.aborted[module] < mostAborted {
+func (w *writer) gaveUp(s *task) bool {
+	module := s.Key.Module()
+	if s.Stage == compare.Reload || w.aborted[module] < mostAborted {
 		return false
 	}
 	w.refuse(s, fmt.Sprintf("not written: the device aborts on other objects of %s, see them", module), true)
@@ -125,10 +126,10 @@ func (w *writer) gaveUp(s *step) bool {
 }
 
 // succeeded records that the device handled an op.
-func (w *writer) succeeded(s *step) {
-	if s.stage != reload {
-		delete(w.b.faulted, s.key)
-		delete(w.aborted, s.key.Module())
+func (w *writer) succeeded(s *task) {
+	if s.Stage != compare.Reload {
+		delete(w.b.faulted, s.Key)
+		delete(w.aborted, s.Key.Module())
 	}
 }
 

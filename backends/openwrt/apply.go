@@ -9,6 +9,9 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/backends/openwrt/internal/compare"
+	"github.com/netloom/netloom/backends/openwrt/internal/device"
+	"github.com/netloom/netloom/backends/openwrt/internal/render"
 	"github.com/netloom/netloom/backends/openwrt/internal/section"
 	"github.com/netloom/netloom/pkg/openwrt"
 )
@@ -42,7 +45,7 @@ func (b *Backend) Apply(ctx context.Context, p *backends.Plan) error {
 	if err := w.all(ctx); err != nil {
 		return fmt.Errorf("apply: %w", err)
 	}
-	p.Skips = inOrder(p.Skips)
+	p.Skips = compare.InOrder(p.Skips)
 	if pending != nil && pending.plan == p {
 		pending.model.skips = p.Skips
 		b.model = pending.model
@@ -54,7 +57,7 @@ func (b *Backend) Apply(ctx context.Context, p *backends.Plan) error {
 type writer struct {
 	b       *Backend
 	plan    *backends.Plan
-	have    *inventory
+	have    *device.Inventory
 	run     *pending
 	aborted map[string]int  // how often in a row scripts of the device aborted, by module
 	unnoted map[string]bool // notes that cannot be left, and are done without
@@ -69,21 +72,21 @@ type writer struct {
 // stage.
 func (w *writer) all(ctx context.Context) error {
 	for i := range w.plan.Ops {
-		if s := stepOf(&w.plan.Ops[i]); s == nil || s.run == nil {
+		if s := taskOf(&w.plan.Ops[i]); s == nil {
 			return ErrForeignPlan
 		}
 	}
 	for i := range w.plan.Ops {
-		if s := stepOf(&w.plan.Ops[i]); s.clear {
+		if s := taskOf(&w.plan.Ops[i]); s.Clear {
 			w.use(s)
 			if err := w.remove(ctx, s); err != nil && !refuses(err) && !openwrt.IsFault(err) {
-				return fmt.Errorf("clear %s: %w", s.key, reached(err))
+				return fmt.Errorf("clear %s: %w", s.Key, reached(err))
 			}
 		}
 	}
 	for from := 0; from < len(w.plan.Ops); {
 		to := from
-		for to < len(w.plan.Ops) && stepOf(&w.plan.Ops[to]).stage == stepOf(&w.plan.Ops[from]).stage {
+		for to < len(w.plan.Ops) && taskOf(&w.plan.Ops[to]).Stage == taskOf(&w.plan.Ops[from]).Stage {
 			to++
 		}
 		ops := w.plan.Ops[from:to]
@@ -91,7 +94,7 @@ func (w *writer) all(ctx context.Context) error {
 		if err == nil {
 			_, err = w.stage(ctx, again, true)
 		}
-		if err == nil && stepOf(&ops[0]).stage == place {
+		if err == nil && taskOf(&ops[0]).Stage == compare.Place {
 			err = w.sequence(ctx, ops)
 		}
 		if err != nil {
@@ -111,9 +114,9 @@ func (w *writer) stage(ctx context.Context, ops []backends.Op, last bool) (again
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		s := stepOf(&ops[i])
+		s := taskOf(&ops[i])
 		w.use(s)
-		if w.gaveUp(s) || w.isHeld(s) || s.stage != reload && w.waits[s.service()] {
+		if w.gaveUp(s) || w.isHeld(s) || s.Stage != compare.Reload && w.waits[s.Service()] {
 			continue
 		}
 		err := w.do(ctx, s)
@@ -123,16 +126,16 @@ func (w *writer) stage(ctx context.Context, ops []backends.Op, last bool) (again
 			w.succeeded(s)
 		case !last && (openwrt.IsDependencyMissing(err) || openwrt.IsInUse(err)):
 			again = append(again, ops[i])
-		case s.stage == reload && answered(err):
+		case s.Stage == compare.Reload && answered(err):
 			w.fail(&ops[i], err) // the other services are reloaded all the same
 		case isNote(err) && answered(err):
 			w.fail(&ops[i], err)
-			w.waits[s.service()] = true
-		case s.stage != reload && refuses(err):
+			w.waits[s.Service()] = true
+		case s.Stage != compare.Reload && refuses(err):
 			if err := w.mend(ctx, s, err); err != nil {
 				return nil, err
 			}
-		case s.stage != reload && openwrt.IsFault(err) && !isNote(err):
+		case s.Stage != compare.Reload && openwrt.IsFault(err) && !isNote(err):
 			if err := w.abort(ctx, &ops[i], s, err); err != nil {
 				return nil, err
 			}
@@ -143,15 +146,15 @@ func (w *writer) stage(ctx context.Context, ops []backends.Op, last bool) (again
 	return again, nil
 }
 
-func (w *writer) use(s *step) { w.run, w.have = s.run, s.run.model.have }
+func (w *writer) use(s *task) { w.run, w.have = s.run, s.run.model.have }
 
-func (w *writer) do(ctx context.Context, s *step) error {
+func (w *writer) do(ctx context.Context, s *task) error {
 	switch {
-	case s.stage == reload:
+	case s.Stage == compare.Reload:
 		return w.reload(ctx, s)
-	case s.surplus != nil:
+	case s.Surplus != nil:
 		return w.removeSurplus(ctx, s)
-	case s.want == nil:
+	case s.Want == nil:
 		return w.remove(ctx, s)
 	default:
 		return w.put(ctx, s)
@@ -159,35 +162,69 @@ func (w *writer) do(ctx context.Context, s *step) error {
 }
 
 // settle forgets that the device rejected an object before.
-func (w *writer) settle(s *step) {
-	if r, ok := w.b.refused[s.key]; ok {
-		delete(w.b.refused, s.key)
-		w.plan.Skips = slices.DeleteFunc(w.plan.Skips, func(k backends.Skip) bool { return k.Intent == s.intent && k.Reason == r.reason })
+func (w *writer) settle(s *task) {
+	if r, ok := w.b.refused[s.Key]; ok {
+		delete(w.b.refused, s.Key)
+		w.plan.Skips = slices.DeleteFunc(w.plan.Skips, func(k backends.Skip) bool { return k.Intent == s.Intent && k.Reason == r.Reason })
 	}
 }
 
 // refuse records that the device rejects an object, or does not delete one. If it was rejected because another object
 // is missing, this is not remembered: the next plan checks whether that object exists.
-func (w *writer) refuse(s *step, reason string, remember bool) {
-	before := w.b.refused[s.key].reason
+func (w *writer) refuse(s *task, reason string, remember bool) {
+	before := w.b.refused[s.Key].Reason
 	w.settle(s)
 	if remember {
-		r := refusal{reason: reason}
-		if s.want != nil {
-			r.of = section.DigestOf(s.want.Object)
+		r := compare.Refusal{Reason: reason}
+		if s.Want != nil {
+			r.Of = section.DigestOf(s.Want.Object)
 		}
-		w.b.refused[s.key] = r
+		w.b.refused[s.Key] = r
 	}
-	skip := backends.Skip{Intent: s.intent, Reason: reason}
+	skip := backends.Skip{Intent: s.Intent, Reason: reason}
 	if !slices.Contains(w.plan.Skips, skip) {
 		w.plan.Skips = append(w.plan.Skips, skip)
 	}
 	if before != reason { // it is retried at each read-back
 		w.b.opts.Log.WithFields(logrus.Fields{
-			"cnf": string(w.b.opts.CNF), "intent": s.intent, "object": s.key.String(), "reason": reason,
+			"cnf": string(w.b.opts.CNF), "intent": s.Intent, "object": s.Key.String(), "reason": reason,
 		}).Warn("the device rejects an object")
 	}
 }
 
-// service returns the service that a step belongs to, "" if it takes effect at once or not at all.
-func (s *step) service() string { return s.key.Kind.Service() }
+// sequence writes those rules again that have to follow what was written. The device may have rejected any of that, so it is not known before.
+func (w *writer) sequence(ctx context.Context, written []backends.Op) error {
+	if !slices.ContainsFunc(written, func(op backends.Op) bool {
+		s := taskOf(&op)
+		return s.Want != nil && s.Want.Decision != (render.Decision{})
+	}) {
+		return nil
+	}
+	var moves []backends.Op
+	for _, rule := range compare.OutOfSequence(w.run.model.resources.Objects, w.have, nil) {
+		move := compare.MoveOf(rule)
+		move.Native = &task{compare.StepOf(&move), w.run}
+		moves = append(moves, move)
+	}
+	_, err := w.stage(ctx, moves, true)
+	return err
+}
+
+// task is the native form of an op of a plan: a step, and the effect of the plan that it is in.
+type task struct {
+	*compare.Step
+	run *pending
+}
+
+// bind makes a plan the one that p is the effect of.
+func (p *pending) bind(plan *backends.Plan) {
+	p.plan = plan
+	for i := range plan.Ops {
+		plan.Ops[i].Native = &task{compare.StepOf(&plan.Ops[i]), p}
+	}
+}
+
+func taskOf(op *backends.Op) *task {
+	t, _ := op.Native.(*task)
+	return t
+}

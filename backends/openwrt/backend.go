@@ -1,7 +1,6 @@
 package openwrt
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -16,6 +15,8 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/backends/openwrt/internal/compare"
+	"github.com/netloom/netloom/backends/openwrt/internal/device"
 	"github.com/netloom/netloom/backends/openwrt/internal/render"
 	"github.com/netloom/netloom/backends/openwrt/internal/section"
 	"github.com/netloom/netloom/pkg/intent"
@@ -51,7 +52,7 @@ type Backend struct {
 
 	model   *model   // nil if it is not known what is on the device
 	pending *pending // what the last plan would turn the model into
-	refused map[section.Key]refusal
+	refused map[section.Key]compare.Refusal
 	keep    map[object.Ref]bool // see Keep
 	// What records on the device say, for when they cannot be left there: services that have to be reloaded, and the certificates
 	// that this process wrote.
@@ -65,7 +66,7 @@ type Backend struct {
 	rests   *rests                  // modules that are not read for a while
 	silent  bool                    // it did not answer when it was last read
 	known   map[openwrt.Kind]string // an object of each kind that was on the device
-	memory  *memory
+	memory  *device.Memory
 	seen    map[intent.SecretRef][sha256.Size]byte // digests of the last content of Secrets; nil before they were read
 }
 
@@ -78,20 +79,11 @@ type model struct {
 	resources *render.Desired
 	policies  *render.Desired
 	enforced  []*intent.Policy
-	have      *inventory
+	have      *device.Inventory
 	skips     []backends.Skip
 	rotated   bool // a Secret has changed since it was last read
 	guard     bool // resources were rendered for a device with rules of policies
 }
-
-// refusal records that the device rejected an object. The object is not retried until everything is read back, or it
-// changes.
-type refusal struct {
-	of     string // digest of the object; "" for its deletion
-	reason string
-}
-
-var errNoSecrets = errors.New("reading Secrets is not possible here")
 
 // New makes a backend on a client, which the caller has to close.
 func New(client *openwrt.Client, opts Options) (*Backend, error) {
@@ -107,7 +99,7 @@ func New(client *openwrt.Client, opts Options) (*Backend, error) {
 		opts.Log = log
 	}
 	return &Backend{
-		client: client, opts: opts, names: section.NewNamer(opts.Owner), refused: map[section.Key]refusal{}, owes: map[string]bool{},
+		client: client, opts: opts, names: section.NewNamer(opts.Owner), refused: map[section.Key]compare.Refusal{}, owes: map[string]bool{},
 		pauses: map[string]chan struct{}{},
 		seals:  map[section.Key]string{}, faulted: map[section.Key]string{}, rests: newRests(), known: map[openwrt.Kind]string{},
 	}, nil
@@ -173,7 +165,7 @@ func (b *Backend) planAll(ctx context.Context, want *intent.Snapshot, g *intent.
 	if next.have, err = b.observe(ctx, next.resources, len(next.enforced) > 0); err != nil {
 		return nil, fmt.Errorf("plan: %w", err)
 	}
-	next.policies = render.Policies(want, next.enforced, next.resources, next.have.zones, b.names)
+	next.policies = render.Policies(want, next.enforced, next.resources, next.have.Zones, b.names)
 	next.withoutZones()
 	if err := b.readItems(ctx, next); err != nil {
 		return nil, fmt.Errorf("plan: %w", err)
@@ -184,11 +176,11 @@ func (b *Backend) planAll(ctx context.Context, want *intent.Snapshot, g *intent.
 		return nil, fmt.Errorf("plan: %w", err)
 	}
 	before := b.absent
-	next.have.absent, b.absent = found.Absent, found.Absent
-	forgotten := memory.forgotten(next.have)
-	lost := maps.Clone(memory.objects)
-	memory.update(next.have, forgotten)
-	plan := b.compare(next, want, func(c *comparison) { c.repairs(found, forgotten, lost, before) })
+	next.have.Absent, b.absent = found.Absent, found.Absent
+	forgotten := memory.Forgotten(next.have)
+	lost := maps.Clone(memory.Objects)
+	memory.Update(next.have, forgotten)
+	plan := b.compare(next, want, func(c *compare.Comparison) { c.Repairs(found, forgotten, lost, before) })
 	return b.propose(plan, next), nil
 }
 
@@ -203,18 +195,6 @@ func (b *Backend) renderResources(ctx context.Context, m *model, want *intent.Sn
 	m.guard = b.guards(m)
 	m.resources = render.Intents(want, g, b.names, secrets, m.guard, last)
 	return nil
-}
-
-// rotated reports whether a Secret has changed since it was last read: writing that is not a repair.
-func (b *Backend) rotated(now map[intent.SecretRef]render.Secret) bool {
-	before := b.seen
-	b.seen = map[intent.SecretRef][sha256.Size]byte{}
-	differs := false
-	for ref, s := range now {
-		b.seen[ref] = sha256.Sum256(s.Value)
-		differs = differs || before != nil && before[ref] != b.seen[ref]
-	}
-	return differs
 }
 
 // enforced lists the policies that the CNF enforces.
@@ -237,73 +217,64 @@ func (b *Backend) enforces(p *intent.Policy, g *intent.CNF) bool {
 
 // compare makes a plan for what m asks for. A full one is made from read-back, and retries what the device rejected; repairs
 // adds to it what read-back found in the kernel. It is nil for a plan of changes.
-func (b *Backend) compare(m *model, want *intent.Snapshot, repairs func(*comparison)) *backends.Plan {
+func (b *Backend) compare(m *model, want *intent.Snapshot, repairs func(*compare.Comparison)) *backends.Plan {
 	full := repairs != nil
 	all := render.NewDesired()
 	all.Keep, all.Gone, all.Retain, all.Present = m.resources.Keep, m.resources.Gone, m.resources.Retain, m.resources.Present
 	maps.Copy(all.Objects, m.resources.Objects)
 	maps.Copy(all.Objects, m.policies.Objects)
-	c := &comparison{want: all, have: m.have, names: b.names, refused: b.refused, seals: b.seals}
+	c := &compare.Comparison{Want: all, Have: m.have, Names: b.names, Refused: b.refused, Seals: b.seals}
 	if full {
-		c.refused = nil
+		c.Refused = nil
 	}
-	c.diff(b.keep)
+	c.Diff(b.keep)
 	if full {
 		repairs(c)
-		c.order()
+		c.Order()
 	}
 	run := &pending{model: m, wrote: map[string]bool{}, left: map[string]bool{}}
 	again := map[section.Key]bool{} // what was rejected, and what needs it
-	for i := range c.ops {
-		s := stepOf(&c.ops[i])
-		s.run = run
-		r, refused := b.refused[s.key]
+	for i := range c.Ops {
+		s := compare.StepOf(&c.Ops[i])
+		r, refused := b.refused[s.Key]
 		if refused && full {
-			c.skips = append(c.skips, backends.Skip{Intent: s.intent, Reason: r.reason})
+			c.Skips = append(c.Skips, backends.Skip{Intent: s.Intent, Reason: r.Reason})
 		}
-		again[s.key] = m.rotated && s.key.Kind == openwrt.Remotes || full && (refused || s.want != nil && slices.ContainsFunc(s.want.Needs, func(k section.Key) bool { return again[k] }))
-		c.ops[i].Again = c.ops[i].Again || again[s.key]
+		again[s.Key] = m.rotated && s.Key.Kind == openwrt.Remotes || full && (refused || s.Want != nil && slices.ContainsFunc(s.Want.Needs, func(k section.Key) bool { return again[k] }))
+		c.Ops[i].Again = c.Ops[i].Again || again[s.Key]
 	}
-	plan := &backends.Plan{Revision: want.Revision(), Full: full, Owned: len(m.have.objects), Ops: append(c.ops, b.reloads(c.ops, m.have, run)...)}
+	plan := &backends.Plan{Revision: want.Revision(), Full: full, Owned: len(m.have.Objects), Ops: append(c.Ops, b.reloads(c.Ops, m.have)...)}
 	for i := range plan.Ops {
 		plan.Ops[i].Group = i // nothing on the device is a transaction
 	}
 	if full {
-		c.describe(plan)
+		c.Describe(plan)
 	}
-	plan.Skips = inOrder(slices.Concat(m.resources.Skips, m.policies.Skips, c.skips, m.have.skips(), m.have.absentSkips(all, c.ops...), b.memory.skips(all)))
+	plan.Skips = compare.InOrder(slices.Concat(m.resources.Skips, m.policies.Skips, c.Skips, m.have.Skips(), compare.AbsentSkips(m.have, all, c.Ops...), b.memory.Skips(all)))
 	m.snapshot, m.skips = want, plan.Skips
-	run.plan = plan
+	run.bind(plan)
 	return plan
-}
-
-// inOrder sorts skips and drops duplicates.
-func inOrder(skips []backends.Skip) []backends.Skip {
-	slices.SortFunc(skips, func(x, y backends.Skip) int {
-		return cmp.Or(cmp.Compare(x.Intent, y.Intent), cmp.Compare(x.Reason, y.Reason))
-	})
-	return slices.Compact(skips)
 }
 
 // reloads lists the services that have to be reloaded: those for which something is written, and those for which something was
 // written without a reload, as a note or this process remembers.
-func (b *Backend) reloads(ops []backends.Op, have *inventory, run *pending) []backends.Op {
+func (b *Backend) reloads(ops []backends.Op, have *device.Inventory) []backends.Op {
 	services, must := map[string]bool{}, map[string]bool{}
 	for i := range ops {
-		services[stepOf(&ops[i]).service()] = true
+		services[compare.StepOf(&ops[i]).Service()] = true
 	}
 	var out []backends.Op
 	seen := map[string]bool{"": true}
 	for _, kind := range openwrt.Kinds() {
 		s := kind.Service()
-		must[s] = have.notes[b.names.Pending(s)] || b.owes[s]
+		must[s] = have.Notes[b.names.Pending(s)] || b.owes[s]
 		if seen[s] || !services[s] && !must[s] {
 			continue
 		}
 		seen[s] = true
 		out = append(out, backends.Op{
 			Verb: backends.Reload, Kind: "service", Name: s, After: backends.Fields{"action": string(openwrt.Reload)},
-			Native: &step{stage: reload, key: section.Key{Name: s}, must: must[s], run: run},
+			Native: &compare.Step{Stage: compare.Reload, Key: section.Key{Name: s}, Must: must[s]},
 		})
 	}
 	var later []backends.Op // none waits for another's pause
@@ -324,6 +295,6 @@ func (b *Backend) propose(plan *backends.Plan, next *model) *backends.Plan {
 		b.model = next
 		return plan
 	}
-	b.pending = stepOf(&plan.Ops[0]).run
+	b.pending = taskOf(&plan.Ops[0]).run
 	return plan
 }

@@ -121,11 +121,11 @@ func (c *contractTarget) RefuseObject(_ testing.TB, op *backends.Op) bool {
 		c.device.Refuse(nil)
 		return true
 	}
-	step := stepOf(op)
+	step := taskOf(op)
 	if op.Verb == backends.Delete || op.Verb == backends.Reload || step == nil {
 		return false
 	}
-	c.device.Refuse(func(kind, name string) bool { return kind == step.key.Kind.String() && name == step.key.Name })
+	c.device.Refuse(func(kind, name string) bool { return kind == step.Key.Kind.String() && name == step.Key.Name })
 	return true
 }
 

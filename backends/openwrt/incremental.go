@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/backends/openwrt/internal/device"
 	"github.com/netloom/netloom/backends/openwrt/internal/render"
 	"github.com/netloom/netloom/backends/openwrt/internal/section"
 	"github.com/netloom/netloom/pkg/intent"
@@ -49,7 +50,7 @@ func (b *Backend) planChanges(
 		}
 	}
 	if t.policies || len(m.enforced) > 0 && !slices.Equal(m.resources.Zones(), next.resources.Zones()) {
-		next.policies = render.Policies(want, next.enforced, next.resources, next.have.zones, b.names)
+		next.policies = render.Policies(want, next.enforced, next.resources, next.have.Zones, b.names)
 	}
 	if t.resources && adopts(m.resources, next.resources, m.have, b.names) {
 		b.model = nil // an adopted object was not read back, or belongs to others again
@@ -98,9 +99,9 @@ func (m *model) touched(
 
 // adopts reports whether next refers to an object made by hand that last did not refer to and that is not in h, or no
 // longer refers to one that is.
-func adopts(last, next *render.Desired, h *inventory, names section.Namer) bool {
+func adopts(last, next *render.Desired, h *device.Inventory, names section.Namer) bool {
 	comes := func(k section.Key) bool {
-		return !names.Mine(k.Kind, k.Name) && h.objects[k] == nil && !last.Mentions(k)
+		return !names.Mine(k.Kind, k.Name) && h.Objects[k] == nil && !last.Mentions(k)
 	}
 	for k := range next.Objects {
 		if comes(k) {
@@ -117,7 +118,7 @@ func adopts(last, next *render.Desired, h *inventory, names section.Namer) bool 
 			return true
 		}
 	}
-	for k := range h.objects {
+	for k := range h.Objects {
 		if !names.Mine(k.Kind, k.Name) && !next.Mentions(k) {
 			return true
 		}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/backends/openwrt/internal/device"
 	"github.com/netloom/netloom/backends/openwrt/internal/section"
 	"github.com/netloom/netloom/pkg/openwrt"
 )
@@ -48,14 +49,14 @@ func refuses(err error) bool {
 }
 
 // mend records a rejection and restores what was there before it.
-func (w *writer) mend(ctx context.Context, s *step, cause error) error {
+func (w *writer) mend(ctx context.Context, s *task, cause error) error {
 	reason := cause.Error()
-	if s.want != nil && w.have.sizes[s.key.Module()].Sections == 0 {
-		reason = hintAtPackage(s.key.Module(), cause)
+	if s.Want != nil && w.have.Sizes[s.Key.Module()].Sections == 0 {
+		reason = hintAtPackage(s.Key.Module(), cause)
 	}
 	var need *needError
 	wanting := errors.As(cause, &need)
-	if s.want != nil && !wanting {
+	if s.Want != nil && !wanting {
 		lost, err := w.putBack(ctx, s)
 		if err != nil {
 			return err
@@ -64,9 +65,9 @@ func (w *writer) mend(ctx context.Context, s *step, cause error) error {
 			reason += "; the previous object is lost"
 		}
 	}
-	if openwrt.IsFault(cause) && w.leftPart(ctx, s.key) {
+	if openwrt.IsFault(cause) && w.leftPart(ctx, s.Key) {
 		reason += fmt.Sprintf("; the device has a part of it, which it can neither use nor delete: remove the section with the name %s"+
-			" from its package by hand, or restart the container", s.key.Name)
+			" from its package by hand, or restart the container", s.Key.Name)
 	}
 	w.refuse(s, reason, !wanting)
 	return nil
@@ -96,52 +97,52 @@ func (w *writer) leftPart(ctx context.Context, k section.Key) bool {
 }
 
 // putBack restores an object to what it was before a rejected write. It reports whether that was not possible.
-func (w *writer) putBack(ctx context.Context, s *step) (lost bool, err error) {
-	now, err := w.b.client.Get(ctx, s.key.Kind, s.key.Name)
+func (w *writer) putBack(ctx context.Context, s *task) (lost bool, err error) {
+	now, err := w.b.client.Get(ctx, s.Key.Kind, s.Key.Name)
 	if openwrt.IsNotFound(err) {
 		now, err = nil, nil
 	}
 	if openwrt.IsFault(err) {
-		return w.have.objects[s.key] != nil, nil // nobody knows
+		return w.have.Objects[s.Key] != nil, nil // nobody knows
 	}
 	if err != nil {
-		return false, fmt.Errorf("check %s after it was rejected: %w", s.key, reached(err))
+		return false, fmt.Errorf("check %s after it was rejected: %w", s.Key, reached(err))
 	}
-	before := w.have.objects[s.key]
+	before := w.have.Objects[s.Key]
 	switch {
 	case before == nil && now == nil:
 		return false, nil
 	case before == nil: // part of it is there
-		if err := w.b.client.Delete(ctx, s.key.Kind, s.key.Name); err != nil && !answered(err) {
-			return false, fmt.Errorf("remove the remains of %s: %w", s.key, reached(err))
+		if err := w.b.client.Delete(ctx, s.Key.Kind, s.Key.Name); err != nil && !answered(err) {
+			return false, fmt.Errorf("remove the remains of %s: %w", s.Key, reached(err))
 		}
 		return false, nil
-	case now != nil && len(openwrt.Diff(s.key.Kind, before.object, now)) == 0 && section.Shown(before.object) == section.Shown(now):
+	case now != nil && len(openwrt.Diff(s.Key.Kind, before.Object, now)) == 0 && section.Shown(before.Object) == section.Shown(now):
 		return false, nil
 	}
-	old := before.sent
+	old := before.Sent
 	if old == nil {
-		old = before.object
+		old = before.Object
 		if section.Shown(old) != "" {
 			old = nil // the device does not show certificates as they are
 		}
 	}
 	if old == nil {
-		delete(w.have.objects, s.key)
+		delete(w.have.Objects, s.Key)
 		return true, nil
 	}
-	w.wrote(s.service())
-	kept, err := w.b.client.Put(ctx, s.key.Kind, old)
+	w.wrote(s.Service())
+	kept, err := w.b.client.Put(ctx, s.Key.Kind, old)
 	switch {
 	case err == nil:
-		w.have.end++
-		w.have.objects[s.key] = &deviceObject{object: kept, sent: before.sent, copies: 1, at: w.have.end}
+		w.have.End++
+		w.have.Objects[s.Key] = &device.Object{Object: kept, Sent: before.Sent, Copies: 1, At: w.have.End}
 		return false, nil
 	case refuses(err), openwrt.IsFault(err):
-		delete(w.have.objects, s.key)
+		delete(w.have.Objects, s.Key)
 		return true, nil
 	default:
-		return false, fmt.Errorf("restore %s: %w", s.key, reached(err))
+		return false, fmt.Errorf("restore %s: %w", s.Key, reached(err))
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/backends/openwrt/internal/device"
 	"github.com/netloom/netloom/backends/openwrt/internal/render"
 	"github.com/netloom/netloom/backends/openwrt/internal/section"
 	"github.com/netloom/netloom/pkg/openwrt"
@@ -21,17 +22,17 @@ const mostItems = 64
 
 // observe reads back every kind. Want are the objects of intents, some of which are ours although others made them; policies reports whether
 // there are any to enforce.
-func (b *Backend) observe(ctx context.Context, want *render.Desired, policies bool) (*inventory, error) {
-	h := newInventory()
+func (b *Backend) observe(ctx context.Context, want *render.Desired, policies bool) (*device.Inventory, error) {
+	h := device.NewInventory()
 	lacking, broken := 0, false
 	var fault error
 	for _, kind := range openwrt.Kinds() {
 		module := section.Key{Kind: kind}.Module()
-		if h.resting[module] == "" && b.rests.has(module, b.needs(module, want, policies)) {
-			h.resting[module] = restReason
+		if h.Resting[module] == "" && b.rests.has(module, b.needs(module, want, policies)) {
+			h.Resting[module] = restReason
 		}
-		if why := h.resting[module]; why != "" {
-			h.kinds[kind] = why
+		if why := h.Resting[module]; why != "" {
+			h.Kinds[kind] = why
 			continue
 		}
 		all, err := b.client.List(ctx, kind)
@@ -41,7 +42,7 @@ func (b *Backend) observe(ctx context.Context, want *render.Desired, policies bo
 		switch {
 		case err == nil:
 			for _, o := range all {
-				h.note(section.Key{Kind: kind, Name: o.Name()}, o, b.names, want.Mentions)
+				h.Note(section.Key{Kind: kind, Name: o.Name()}, o, b.names, want.Mentions)
 			}
 			b.remember(kind, h)
 		case openwrt.IsNotFound(err):
@@ -51,7 +52,7 @@ func (b *Backend) observe(ctx context.Context, want *render.Desired, policies bo
 			}
 		case errors.Is(err, errBadPackage):
 			why := badPackage(module, err)
-			h.resting[module], h.kinds[kind] = why, why
+			h.Resting[module], h.Kinds[kind] = why, why
 		case errors.Is(err, errFalseList):
 			b.leaveAlone(h, kind)
 			broken = true
@@ -59,7 +60,7 @@ func (b *Backend) observe(ctx context.Context, want *render.Desired, policies bo
 			return nil, err // nothing works until the daemon is back
 		case openwrt.IsFault(err), errors.Is(err, openwrt.ErrUnexpected):
 			fault = err
-			h.kinds[kind] = "cannot be listed: " + err.Error()
+			h.Kinds[kind] = "cannot be listed: " + err.Error()
 		case errors.Is(err, openwrt.ErrNoAnswer) && ctx.Err() == nil:
 			if err := b.slow(ctx, h, kind, err); err != nil {
 				return nil, err
@@ -68,19 +69,19 @@ func (b *Backend) observe(ctx context.Context, want *render.Desired, policies bo
 			return nil, reached(err)
 		}
 	}
-	if len(h.kinds)+lacking == len(openwrt.Kinds()) && fault != nil {
+	if len(h.Kinds)+lacking == len(openwrt.Kinds()) && fault != nil {
 		return nil, fault // nothing works
 	}
-	b.rests.settle(h.resting)
+	b.rests.settle(h.Resting)
 	b.silent = false
-	slices.Sort(h.zones)
-	h.zones = slices.Compact(h.zones)
+	slices.Sort(h.Zones)
+	h.Zones = slices.Compact(h.Zones)
 	return h, nil
 }
 
 // slow handles a list that did not arrive. If the device answers something else, even with an error, the fault is that of the module, which is
 // then left alone for a while. A device that did not answer at all before may have come back in between: then it is read again first.
-func (b *Backend) slow(ctx context.Context, h *inventory, kind openwrt.Kind, cause error) error {
+func (b *Backend) slow(ctx context.Context, h *device.Inventory, kind openwrt.Kind, cause error) error {
 	_, err := b.client.Services(ctx)
 	silent := b.silent
 	b.silent = err != nil && !answered(err)
@@ -135,8 +136,8 @@ func (b *Backend) believe(ctx context.Context, kind openwrt.Kind, want *render.D
 }
 
 // remember records an object of a kind, to ask for when a list is empty.
-func (b *Backend) remember(kind openwrt.Kind, h *inventory) {
-	for k := range h.objects {
+func (b *Backend) remember(kind openwrt.Kind, h *device.Inventory) {
+	for k := range h.Objects {
 		if k.Kind == kind && (b.known[kind] == "" || k.Name < b.known[kind]) {
 			b.known[kind] = k.Name
 		}
@@ -147,13 +148,13 @@ func (b *Backend) remember(kind openwrt.Kind, h *inventory) {
 func (b *Backend) readItems(ctx context.Context, m *model) error {
 	h := m.have
 	for _, kind := range openwrt.Kinds() {
-		if !h.unlisted(kind) || h.resting[section.Key{Kind: kind}.Module()] != "" {
+		if !h.Unlisted(kind) || h.Resting[section.Key{Kind: kind}.Module()] != "" {
 			continue
 		}
 		wanted := slices.Concat(m.resources.Of(kind), m.policies.Of(kind))
 		for i, k := range wanted {
 			if i >= mostItems {
-				h.unread[k] = h.kinds[kind]
+				h.Unread[k] = h.Kinds[kind]
 				continue
 			}
 			if err := b.readItem(ctx, h, k); err != nil {
@@ -161,22 +162,22 @@ func (b *Backend) readItems(ctx context.Context, m *model) error {
 			}
 		}
 	}
-	if h.unlisted(openwrt.Proposals) && h.resting[section.Key{Kind: openwrt.Proposals}.Module()] == "" {
+	if h.Unlisted(openwrt.Proposals) && h.Resting[section.Key{Kind: openwrt.Proposals}.Module()] == "" {
 		return b.readNotes(ctx, m)
 	}
 	return nil
 }
 
-func (b *Backend) readItem(ctx context.Context, h *inventory, k section.Key) error {
+func (b *Backend) readItem(ctx context.Context, h *device.Inventory, k section.Key) error {
 	o, err := b.client.Get(ctx, k.Kind, k.Name)
 	switch {
 	case err == nil:
-		h.note(k, o, b.names, func(section.Key) bool { return true })
+		h.Note(k, o, b.names, func(section.Key) bool { return true })
 		return nil
 	case openwrt.IsNotFound(err):
 		return nil
 	case openwrt.IsFault(err), errors.Is(err, openwrt.ErrUnexpected):
-		h.unread[k] = "the device cannot read it: " + err.Error()
+		h.Unread[k] = "the device cannot read it: " + err.Error()
 		return nil
 	default:
 		return reached(err)
@@ -192,8 +193,8 @@ func (b *Backend) readNotes(ctx context.Context, m *model) error {
 		}
 	}
 	for k, w := range m.resources.Objects {
-		if have := m.have.objects[k]; have != nil && section.Sealed(w.Object) != "" {
-			names[b.names.Seal(k.Name, section.Sealed(w.Object), section.Shown(have.object))] = true
+		if have := m.have.Objects[k]; have != nil && section.Sealed(w.Object) != "" {
+			names[b.names.Seal(k.Name, section.Sealed(w.Object), section.Shown(have.Object))] = true
 		}
 	}
 	for name := range names {
@@ -207,7 +208,7 @@ func (b *Backend) readNotes(ctx context.Context, m *model) error {
 // withoutZones reports that the zones of the device are not known, if policies need them. The rules of policies that are there
 // then stay.
 func (m *model) withoutZones() {
-	if len(m.enforced) == 0 || !m.have.unlisted(openwrt.Zones) {
+	if len(m.enforced) == 0 || !m.have.Unlisted(openwrt.Zones) {
 		return
 	}
 	m.resources.Retain[openwrt.FirewallRules] = true

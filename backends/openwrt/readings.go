@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/netloom/netloom/backends/openwrt/internal/device"
 	"github.com/netloom/netloom/backends/openwrt/internal/kernel"
 	"github.com/netloom/netloom/backends/openwrt/internal/section"
 	"github.com/netloom/netloom/pkg/openwrt"
@@ -21,15 +22,15 @@ type kernelPart struct {
 }
 
 // inspect compares the kernel with what is held and what was caused, as far as it concerns either and the device reports it.
-func (b *Backend) inspect(ctx context.Context, h *inventory) (kernel.Findings, error) {
-	rules, routes := len(b.memory.caused.Rules) > 0, len(b.memory.caused.Routes) > 0
-	for k := range h.objects {
+func (b *Backend) inspect(ctx context.Context, h *device.Inventory) (kernel.Findings, error) {
+	rules, routes := len(b.memory.Caused.Rules) > 0, len(b.memory.Caused.Routes) > 0
+	for k := range h.Objects {
 		routes = routes || k.Kind == openwrt.Routes
 		rules = rules || section.InKernel(k.Kind) && k.Kind != openwrt.Routes
 	}
 	all := kernel.NewFindings()
-	h.unseen = ""
-	stored := h.held()
+	h.Unseen = ""
+	stored := h.Held()
 	for _, part := range []struct {
 		kernelPart
 		needed bool
@@ -45,7 +46,7 @@ func (b *Backend) inspect(ctx context.Context, h *inventory) (kernel.Findings, e
 			return kernel.Findings{}, err
 		}
 		if unseen = cmp.Or(unseen, f.Unclear); unseen != "" {
-			h.unseen = "the state of the kernel is unknown: " + unseen
+			h.Unseen = "the state of the kernel is unknown: " + unseen
 		}
 		all.Add(f)
 	}
@@ -71,12 +72,12 @@ func (b *Backend) agreed(ctx context.Context, stored *kernel.Held, part kernelPa
 			continue
 		}
 		k.Readings++
-		f := part.compare(k, stored, b.memory.caused, b.names)
+		f := part.compare(k, stored, b.memory.Caused, b.names)
 		if k.Readings < f.Enough(b.absent) {
 			continue
 		}
 		f.Settle()
-		part.forget(b.memory.caused, k)
+		part.forget(b.memory.Caused, k)
 		return f, "", nil
 	}
 	return kernel.NewFindings(), unseen, nil
@@ -84,15 +85,15 @@ func (b *Backend) agreed(ctx context.Context, stored *kernel.Held, part kernelPa
 
 // doubtEmpty leaves out what follows from a table without any route, although the device has objects for it and there were some when the
 // kernel was last compared: it counts if it is still so the next time.
-func (b *Backend) doubtEmpty(h *inventory, f *kernel.Findings) {
+func (b *Backend) doubtEmpty(h *device.Inventory, f *kernel.Findings) {
 	before := b.filled
 	b.filled = map[string]bool{}
 	k := kernel.NewState()
-	for at, have := range h.objects {
+	for at, have := range h.Objects {
 		if at.Kind != openwrt.Routes {
 			continue
 		}
-		table := k.RouteOf(have.object).Table
+		table := k.RouteOf(have.Object).Table
 		switch {
 		case !f.Empty[table]:
 			b.filled[table] = true

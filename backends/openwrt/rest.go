@@ -8,6 +8,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/backends/openwrt/internal/device"
 	"github.com/netloom/netloom/backends/openwrt/internal/render"
 	"github.com/netloom/netloom/backends/openwrt/internal/section"
 	"github.com/netloom/netloom/pkg/openwrt"
@@ -84,10 +85,10 @@ func (r *rests) settle(resting map[string]string) {
 }
 
 // leaveAlone begins a rest of a module.
-func (b *Backend) leaveAlone(h *inventory, kind openwrt.Kind) {
+func (b *Backend) leaveAlone(h *device.Inventory, kind openwrt.Kind) {
 	module := section.Key{Kind: kind}.Module()
 	lasts := b.rests.leaveAlone(module)
-	h.resting[module], h.kinds[kind] = restReason, restReason
+	h.Resting[module], h.Kinds[kind] = restReason, restReason
 	b.opts.Log.WithFields(logrus.Fields{"cnf": string(b.opts.CNF), "package": module, "pause": lasts.String()}).
 		Warn("the device cannot return a package, and reading it may end a daemon of the device: it is left alone")
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/backends/openwrt/internal/compare"
+	"github.com/netloom/netloom/backends/openwrt/internal/device"
 	"github.com/netloom/netloom/backends/openwrt/internal/render"
 	"github.com/netloom/netloom/backends/openwrt/internal/section"
 	"github.com/netloom/netloom/pkg/intent"
@@ -56,16 +58,16 @@ func SectionsOf(s *intent.Snapshot, g *intent.CNF, owner string, of intent.Origi
 func SkipsOf(s *intent.Snapshot, g *intent.CNF, owner string) []backends.Skip {
 	names := section.NewNamer(owner)
 	w, enforced := renderUnread(s, g, names)
-	c := &comparison{want: w, have: newInventory(), names: names}
-	c.diff(nil)
-	skips := slices.DeleteFunc(slices.Concat(w.Skips, c.skips), func(skip backends.Skip) bool { return strings.Contains(skip.Reason, errNotHere.Error()) })
+	c := &compare.Comparison{Want: w, Have: device.NewInventory(), Names: names}
+	c.Diff(nil)
+	skips := slices.DeleteFunc(slices.Concat(w.Skips, c.Skips), func(skip backends.Skip) bool { return strings.Contains(skip.Reason, errNotHere.Error()) })
 	for i := range skips {
 		skips[i].Reason = strings.TrimSuffix(skips[i].Reason, render.Stays)
 	}
 	if hasZone := slices.ContainsFunc(section.Sorted(w.Objects), func(k section.Key) bool { return k.Kind == openwrt.Zones }); hasZone { // else it may have others'
 		skips = append(skips, render.Policies(s, enforced, w, nil, names).Skips...)
 	}
-	return inOrder(skips)
+	return compare.InOrder(skips)
 }
 
 // renderUnread renders what a CNF should have without Secrets, and lists the policies that it enforces.

@@ -10,94 +10,95 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"github.com/netloom/netloom/backends/openwrt/internal/device"
 	"github.com/netloom/netloom/backends/openwrt/internal/section"
 	"github.com/netloom/netloom/pkg/openwrt"
 )
 
 // remove deletes the object of a name. Deleting a note has no effect on a service.
-func (w *writer) remove(ctx context.Context, s *step) error {
-	note := s.key.Kind == openwrt.Proposals && w.b.names.Note(s.key.Name)
-	if note && w.run.left[s.key.Name] {
+func (w *writer) remove(ctx context.Context, s *task) error {
+	note := s.Key.Kind == openwrt.Proposals && w.b.names.Note(s.Key.Name)
+	if note && w.run.left[s.Key.Name] {
 		return nil
 	}
 	if !note {
-		if err := w.begin(ctx, s.service()); err != nil {
+		if err := w.begin(ctx, s.Service()); err != nil {
 			return err
 		}
-		if err := w.withdraw(ctx, s.key, section.Parts{}); err != nil {
+		if err := w.withdraw(ctx, s.Key, section.Parts{}); err != nil {
 			return err
 		}
 	}
-	if err := w.b.client.Delete(ctx, s.key.Kind, s.key.Name); err != nil && !openwrt.IsNotFound(err) {
+	if err := w.b.client.Delete(ctx, s.Key.Kind, s.Key.Name); err != nil && !openwrt.IsNotFound(err) {
 		return err
 	}
 	if note {
-		delete(w.have.notes, s.key.Name)
+		delete(w.have.Notes, s.Key.Name)
 		return nil
 	}
-	w.have.grow(s.key, w.have.objects[s.key], nil)
-	delete(w.have.objects, s.key)
-	delete(w.have.absent, s.key)
-	delete(w.b.memory.objects, s.key)
-	w.kernel = w.kernel || section.InKernel(s.key.Kind)
-	w.wrote(s.service())
-	if s.key.Kind == openwrt.Remotes {
-		return w.forgetParts(ctx, s.key.Name, "")
+	w.have.Grow(s.Key, w.have.Objects[s.Key], nil)
+	delete(w.have.Objects, s.Key)
+	delete(w.have.Absent, s.Key)
+	delete(w.b.memory.Objects, s.Key)
+	w.kernel = w.kernel || section.InKernel(s.Key.Kind)
+	w.wrote(s.Service())
+	if s.Key.Kind == openwrt.Remotes {
+		return w.forgetParts(ctx, s.Key.Name, "")
 	}
 	return nil
 }
 
 // put writes an object, unless something that it refers to is missing.
-func (w *writer) put(ctx context.Context, s *step) error {
-	for _, need := range s.want.Needs {
-		if r, refused := w.b.refused[need]; refused && w.have.objects[need] == nil {
-			return &needError{need, r.reason}
+func (w *writer) put(ctx context.Context, s *task) error {
+	for _, need := range s.Want.Needs {
+		if r, refused := w.b.refused[need]; refused && w.have.Objects[need] == nil {
+			return &needError{need, r.Reason}
 		}
 	}
-	if err := w.begin(ctx, s.service()); err != nil {
+	if err := w.begin(ctx, s.Service()); err != nil {
 		return err
 	}
-	has, note := section.PartsIn(s.want.Object), ""
-	if err := w.withdraw(ctx, s.key, has); err != nil {
+	has, note := section.PartsIn(s.Want.Object), ""
+	if err := w.withdraw(ctx, s.Key, has); err != nil {
 		return err
 	}
 	if has != (section.Parts{}) {
-		note = w.b.names.Parts(has, s.key.Name)
+		note = w.b.names.Parts(has, s.Key.Name)
 		if err := w.leaveNote(ctx, note); err != nil {
 			return err
 		}
 	}
-	if s.key.Kind == openwrt.NATs && w.have.objects[s.key] == nil {
-		if err := w.drain(ctx, s.key.Kind, withoutPlace(s.want.Object)); err != nil {
+	if s.Key.Kind == openwrt.NATs && w.have.Objects[s.Key] == nil {
+		if err := w.drain(ctx, s.Key.Kind, section.WithoutPlace(s.Want.Object)); err != nil {
 			return err
 		}
 	}
-	kept, err := w.b.client.Put(ctx, s.key.Kind, s.want.Object)
+	kept, err := w.b.client.Put(ctx, s.Key.Kind, s.Want.Object)
 	if err != nil {
 		return err
 	}
-	w.kernel, w.written[s.key] = w.kernel || section.InKernel(s.key.Kind), true
-	if isLink(s.key.Kind) {
-		w.b.memory.objects[s.key] = kept
+	w.kernel, w.written[s.Key] = w.kernel || section.InKernel(s.Key.Kind), true
+	if device.IsLink(s.Key.Kind) {
+		w.b.memory.Objects[s.Key] = kept
 	}
-	w.have.end++
-	now := &deviceObject{object: kept, sent: s.want.Object, copies: 1, at: w.have.end, as: s.want}
-	w.have.grow(s.key, w.have.objects[s.key], now)
-	w.have.objects[s.key] = now
-	w.wrote(s.service())
-	if s.key.Kind == openwrt.Remotes {
-		if err := w.forgetParts(ctx, s.key.Name, note); err != nil {
+	w.have.End++
+	now := &device.Object{Object: kept, Sent: s.Want.Object, Copies: 1, At: w.have.End, As: s.Want}
+	w.have.Grow(s.Key, w.have.Objects[s.Key], now)
+	w.have.Objects[s.Key] = now
+	w.wrote(s.Service())
+	if s.Key.Kind == openwrt.Remotes {
+		if err := w.forgetParts(ctx, s.Key.Name, note); err != nil {
 			return err
 		}
 	}
-	written := section.Sealed(s.want.Object)
+	written := section.Sealed(s.Want.Object)
 	if written == "" {
 		return nil
 	}
-	seal := w.b.names.Seal(s.key.Name, written, section.Shown(kept))
+	seal := w.b.names.Seal(s.Key.Name, written, section.Shown(kept))
 	err = w.leaveNote(ctx, seal)
 	if err == nil {
-		w.b.seals[s.key] = seal
+		w.b.seals[s.Key] = seal
 	}
 	return err
 }
@@ -118,7 +119,7 @@ func (w *writer) withdraw(ctx context.Context, k section.Key, next section.Parts
 	if k.Kind != openwrt.Remotes {
 		return nil
 	}
-	blank := section.Withdrawal(k.Name, w.have.partsOf(w.b.names, k.Name), next)
+	blank := section.Withdrawal(k.Name, w.have.PartsOf(w.b.names, k.Name), next)
 	if blank == nil {
 		return nil
 	}
@@ -136,7 +137,7 @@ func (w *writer) withdraw(ctx context.Context, k section.Key, next section.Parts
 
 // forgetParts removes the notes of how many certificates a remote had, except the one that is right.
 func (w *writer) forgetParts(ctx context.Context, remote, except string) error {
-	for _, note := range slices.Sorted(maps.Keys(w.have.notes)) {
+	for _, note := range slices.Sorted(maps.Keys(w.have.Notes)) {
 		_, of, ok := w.b.names.PartsIn(note)
 		if !ok || of != remote || note == except {
 			continue
@@ -144,7 +145,7 @@ func (w *writer) forgetParts(ctx context.Context, remote, except string) error {
 		if err := w.b.client.Delete(ctx, openwrt.Proposals, note); err != nil && !answered(err) {
 			return err
 		}
-		delete(w.have.notes, note)
+		delete(w.have.Notes, note)
 	}
 	return nil
 }
@@ -162,7 +163,7 @@ func (w *writer) begin(ctx context.Context, service string) error {
 // what it would have said.
 func (w *writer) leaveNote(ctx context.Context, name string) error {
 	w.run.left[name] = true
-	if w.have.notes[name] || w.unnoted[name] {
+	if w.have.Notes[name] || w.unnoted[name] {
 		return nil
 	}
 	note := openwrt.ObjectOf(openwrt.Proposal{Name: name})
@@ -170,7 +171,7 @@ func (w *writer) leaveNote(ctx context.Context, name string) error {
 	k := section.Key{Kind: openwrt.Proposals, Name: name}
 	switch {
 	case err == nil:
-		w.have.notes[name] = true
+		w.have.Notes[name] = true
 		delete(w.b.faulted, k)
 		return nil
 	case answered(err) && w.repeated(k, note):
@@ -216,9 +217,9 @@ func (b *Backend) pausing(service string) bool {
 }
 
 // reload reloads a service, if anything was written for it, and removes the note.
-func (w *writer) reload(ctx context.Context, s *step) error {
-	service := s.key.Name
-	if s.must || w.run.wrote[service] {
+func (w *writer) reload(ctx context.Context, s *task) error {
+	service := s.Key.Name
+	if s.Must || w.run.wrote[service] {
 		if err := w.awaitPause(ctx, service); err != nil {
 			return err
 		}
@@ -229,12 +230,12 @@ func (w *writer) reload(ctx context.Context, s *step) error {
 		delete(w.b.owes, service)
 	}
 	name := w.b.names.Pending(service)
-	if !w.have.notes[name] {
+	if !w.have.Notes[name] {
 		return nil
 	}
 	if err := w.b.client.Delete(ctx, openwrt.Proposals, name); err != nil && !openwrt.IsNotFound(err) {
 		return err
 	}
-	delete(w.have.notes, name)
+	delete(w.have.Notes, name)
 	return nil
 }

@@ -144,6 +144,8 @@ func TestImports(t *testing.T) {
 		{"they are made of rows", "backends/ovn/internal/lb/plan.go", netloom + "backends/ovn/internal/nb", ""},
 		{"rows know no load balancers", "backends/ovn/internal/nb/row.go", netloom + "backends/ovn/internal/lb", notAllowed},
 		{"what a device should have is rendered below its backend", "backends/openwrt/internal/render/wan.go", netloom + "backends/openwrt", notAllowed},
+		{"a device is compared without its client's calls", "backends/openwrt/internal/compare/diff.go", "context", "a pure file"},
+		{"what a device should have does not depend on what it has", "backends/openwrt/internal/render/wan.go", netloom + "backends/openwrt/internal/device", notAllowed},
 		{"the kernel is compared without the device", "backends/openwrt/internal/kernel/compare.go", "context", "a pure file"},
 		{"names of a device know no intents", "backends/openwrt/internal/section/key.go", netloom + "pkg/intent", notAllowed},
 		{"a backend may wait", "backends/ovn/apply.go", "time", ""},

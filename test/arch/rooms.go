@@ -88,6 +88,14 @@ var rooms = []room{
 	{dir: "backends/openwrt", may: []string{
 		"backends", "backends/openwrt/internal/...", "pkg/intent", "pkg/object", "pkg/openwrt", logrus,
 	}},
+	{dir: "backends/openwrt/internal/compare", pure: true, may: []string{
+		"backends", "backends/openwrt/internal/device", "backends/openwrt/internal/kernel", "backends/openwrt/internal/render", "backends/openwrt/internal/section",
+		"pkg/object", "pkg/openwrt",
+	}},
+	{dir: "backends/openwrt/internal/device", pure: true, may: []string{
+		"backends", "backends/openwrt/internal/kernel", "backends/openwrt/internal/policy", "backends/openwrt/internal/render", "backends/openwrt/internal/section",
+		"pkg/openwrt",
+	}},
 	{dir: "backends/openwrt/internal/kernel", pure: true, may: []string{"backends/openwrt/internal/section", "pkg/openwrt"}},
 	{dir: "backends/openwrt/internal/policy", pure: true, may: []string{"backends", "backends/openwrt/internal/section", "pkg/intent", "pkg/openwrt"}},
 	{dir: "backends/openwrt/internal/render", pure: true, may: []string{

@@ -41,7 +41,7 @@ func (r *renderer) certificate(field string, v intent.SecretValue, check func(pa
 	}
 }
 
-// partsOf splits certificates or a key: those of an object are base64, those of a Secret PEM.
+// PartsOf splits certificates or a key: those of an object are base64, those of a Secret PEM.
 func partsOf(text string, inBase64 bool) ([][]byte, error) {
 	var out [][]byte
 	if !inBase64 {

@@ -1,4 +1,4 @@
-package openwrt
+package compare
 
 import (
 	"slices"
@@ -9,45 +9,23 @@ import (
 	"github.com/netloom/netloom/pkg/openwrt"
 )
 
-// Keep implements backends.Keeper. An object of the device is identified by its kind and its name.
-func (b *Backend) Keep(objects []object.Ref) {
-	b.keep = make(map[object.Ref]bool, len(objects))
-	for _, o := range objects {
-		b.keep[o] = true
-	}
-}
-
-// guards reports whether firewall rules that accept packets have to match the bits of policies: there are policies to
-// enforce, or rules are kept that may enforce some.
-func (b *Backend) guards(m *model) bool {
-	if len(m.enforced) > 0 {
-		return true
-	}
-	for o := range b.keep {
-		if o.Kind == openwrt.FirewallRules.String() {
-			return true
-		}
-	}
-	return false
-}
-
 // findLost finds the objects that would be deleted although no intent that had them is known to be deleted. Those that are to
 // be kept stay, with what they refer to, unless a wanted object needs their place in the kernel.
-func (c *comparison) findLost(keep map[object.Ref]bool) {
+func (c *Comparison) findLost(keep map[object.Ref]bool) {
 	c.stays = map[section.Key]bool{}
 	taken := map[string]bool{}
 	if len(keep) > 0 {
-		for k, w := range c.want.Objects {
+		for k, w := range c.Want.Objects {
 			for _, p := range section.Places(k.Kind, w.Object) {
 				taken[p] = true
 			}
 		}
 	}
-	for _, k := range section.Sorted(c.have.objects) {
-		if !c.unwanted(k) || c.want.Present[k] || c.want.Gone[k] != "" {
+	for _, k := range section.Sorted(c.Have.Objects) {
+		if !c.unwanted(k) || c.Want.Present[k] || c.Want.Gone[k] != "" {
 			continue
 		}
-		replaced := slices.ContainsFunc(section.Places(k.Kind, c.have.objects[k].object), func(p string) bool { return taken[p] })
+		replaced := slices.ContainsFunc(section.Places(k.Kind, c.Have.Objects[k].Object), func(p string) bool { return taken[p] })
 		if !keep[k.Ref()] || replaced {
 			c.lost = append(c.lost, k.Ref())
 			continue
@@ -63,13 +41,13 @@ func (c *comparison) findLost(keep map[object.Ref]bool) {
 
 // withoutReplaced leaves out the kinds with at least as many new objects as lost ones: those were edited. Rules of policies are named after
 // their content, and an allow rule that an edit removed must not stay.
-func (c *comparison) withoutReplaced(lost []object.Ref) []object.Ref {
+func (c *Comparison) withoutReplaced(lost []object.Ref) []object.Ref {
 	fewer := map[string]int{}
 	for _, o := range lost {
 		fewer[o.Kind]++
 	}
-	for k := range c.want.Objects {
-		if c.have.objects[k] == nil {
+	for k := range c.Want.Objects {
+		if c.Have.Objects[k] == nil {
 			fewer[k.Kind.String()]--
 		}
 	}
@@ -77,8 +55,8 @@ func (c *comparison) withoutReplaced(lost []object.Ref) []object.Ref {
 }
 
 // keepReferents keeps what retained objects refer to by name, even if its intent is leaving.
-func (c *comparison) keepReferents() {
-	keys := section.Sorted(c.have.objects)
+func (c *Comparison) keepReferents() {
+	keys := section.Sorted(c.Have.Objects)
 	slices.Reverse(keys) // referring objects come before those they refer to
 	named := map[string]bool{}
 	for _, k := range keys {
@@ -86,7 +64,7 @@ func (c *comparison) keepReferents() {
 			c.stays[k] = true
 		}
 		if c.stays[k] {
-			for _, text := range wordsOf(c.have.objects[k].object) {
+			for _, text := range wordsOf(c.Have.Objects[k].Object) {
 				named[k.Module()+" "+text] = true
 			}
 		}
@@ -114,14 +92,14 @@ func wordsOf(o openwrt.Object) []string {
 }
 
 // unwanted reports whether an object on the device is to be deleted.
-func (c *comparison) unwanted(k section.Key) bool {
-	return c.want.Objects[k] == nil && !c.want.Keep[k] && !c.retained(k)
+func (c *Comparison) unwanted(k section.Key) bool {
+	return c.Want.Objects[k] == nil && !c.Want.Keep[k] && !c.retained(k)
 }
 
-// describe adds to a plan from read-back what it deletes and what it keeps.
-func (c *comparison) describe(p *backends.Plan) {
+// Describe adds to a plan from read-back what it deletes and what it keeps.
+func (c *Comparison) Describe(p *backends.Plan) {
 	p.Objects = map[string]int{}
-	for k := range c.have.objects {
+	for k := range c.Have.Objects {
 		p.Objects[k.Kind.String()]++
 	}
 	p.Lost, p.Kept = c.lost, c.kept

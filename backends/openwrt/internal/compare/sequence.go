@@ -1,13 +1,13 @@
-package openwrt
+package compare
 
 import (
 	"cmp"
-	"context"
 	"math"
 	"slices"
 	"strings"
 
 	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/backends/openwrt/internal/device"
 	"github.com/netloom/netloom/backends/openwrt/internal/render"
 	"github.com/netloom/netloom/backends/openwrt/internal/section"
 )
@@ -43,12 +43,12 @@ func (f *foremost) pass(does string, at int) {
 	}
 }
 
-// outOfSequence lists the rules on a device that have to be written again, in that order, since they come before others which are to be
+// OutOfSequence lists the rules on a device that have to be written again, in that order, since they come before others which are to be
 // evaluated first. Those that are passed over have no place. Its cost is that of sorting the rules.
-func outOfSequence(want map[section.Key]*render.Wanted, have *inventory, passOver map[section.Key]bool) []*render.Wanted {
+func OutOfSequence(want map[section.Key]*render.Wanted, have *device.Inventory, passOver map[section.Key]bool) []*render.Wanted {
 	var rules, out []*render.Wanted
 	for k, w := range want {
-		if w.Decision != (render.Decision{}) && have.objects[k] != nil && !passOver[k] && have.unreadable(k) == "" {
+		if w.Decision != (render.Decision{}) && have.Objects[k] != nil && !passOver[k] && have.Unreadable(k) == "" {
 			rules = append(rules, w)
 		}
 	}
@@ -60,7 +60,7 @@ func outOfSequence(want map[section.Key]*render.Wanted, have *inventory, passOve
 			passed = &foremost{}
 			chains[w.Chain] = passed
 		}
-		at := have.objects[w.Key].at
+		at := have.Objects[w.Key].At
 		if at < passed.behind(w.Does) {
 			out = append(out, w)
 			at = math.MaxInt
@@ -70,45 +70,29 @@ func outOfSequence(want map[section.Key]*render.Wanted, have *inventory, passOve
 	return out
 }
 
-// sequence writes rules again that were found out of sequence. What is written by this plan gets its place then, see writer.sequence.
-func (c *comparison) sequence() {
+// sequence writes rules again that were found out of sequence. What is written by this plan gets its place then, see OutOfSequence.
+func (c *Comparison) sequence() {
 	written := map[section.Key]bool{}
-	for i := range c.ops {
-		if s := stepOf(&c.ops[i]); s.want != nil {
-			written[s.key] = true
+	for i := range c.Ops {
+		if s := StepOf(&c.Ops[i]); s.Want != nil {
+			written[s.Key] = true
 		}
 	}
-	for _, w := range outOfSequence(c.want.Objects, c.have, written) {
-		if why := c.have.tooMuch(w); why != "" {
-			c.skips = append(c.skips, backends.Skip{Intent: w.Intent, InEffect: true, Reason: "it is evaluated before rules that come first: " + why})
+	for _, w := range OutOfSequence(c.Want.Objects, c.Have, written) {
+		if why := c.Have.TooMuch(w); why != "" {
+			c.Skips = append(c.Skips, backends.Skip{Intent: w.Intent, InEffect: true, Reason: "it is evaluated before rules that come first: " + why})
 			continue
 		}
-		c.ops = append(c.ops, moveOf(w, nil))
+		c.Ops = append(c.Ops, MoveOf(w))
 	}
 }
 
-// sequence writes those rules again that have to follow what was written. The device may have rejected any of that, so it is not known before.
-func (w *writer) sequence(ctx context.Context, written []backends.Op) error {
-	if !slices.ContainsFunc(written, func(op backends.Op) bool {
-		s := stepOf(&op)
-		return s.want != nil && s.want.Decision != (render.Decision{})
-	}) {
-		return nil
-	}
-	var moves []backends.Op
-	for _, rule := range outOfSequence(w.run.model.resources.Objects, w.have, nil) {
-		moves = append(moves, moveOf(rule, w.run))
-	}
-	_, err := w.stage(ctx, moves, true)
-	return err
-}
-
-// moveOf is the op that writes a rule again, behind all others.
-func moveOf(w *render.Wanted, run *pending) backends.Op {
+// MoveOf is the op that writes a rule again, behind all others.
+func MoveOf(w *render.Wanted) backends.Op {
 	return backends.Op{
 		Verb: backends.Update, Kind: w.Kind.String(), Name: w.Name, Origin: w.Origin,
 		Before: backends.Fields{"position": "before a rule that comes first"}, After: backends.Fields{"position": "behind it"},
-		Native: &step{stage: place, key: w.Key, want: w, intent: w.Intent, run: run},
+		Native: &Step{Stage: Place, Key: w.Key, Want: w, Intent: w.Intent},
 	}
 }
 

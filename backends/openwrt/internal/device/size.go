@@ -1,4 +1,4 @@
-package openwrt
+package device
 
 import (
 	"fmt"
@@ -9,33 +9,33 @@ import (
 )
 
 // size returns the size of what is held, as often as it is there.
-func (h *deviceObject) size() section.Measure {
+func (h *Object) size() section.Measure {
 	if h == nil {
 		return section.Measure{}
 	}
-	one, all := section.SizeOf(h.object), section.Measure{}
-	for range h.copies {
+	one, all := section.SizeOf(h.Object), section.Measure{}
+	for range h.Copies {
 		all = all.Plus(one)
 	}
 	return all
 }
 
-// grow records that an object was written or removed.
-func (h *inventory) grow(k section.Key, before, now *deviceObject) {
-	h.sizes[k.Module()] = h.sizes[k.Module()].Minus(before.size()).Plus(now.size())
+// Grow records that an object was written or removed.
+func (h *Inventory) Grow(k section.Key, before, now *Object) {
+	h.Sizes[k.Module()] = h.Sizes[k.Module()].Minus(before.size()).Plus(now.size())
 }
 
-// startCounting begins a plan: what it adds is counted, and what it deletes is not, since that comes last.
-func (h *inventory) startCounting() { h.added = map[string]section.Measure{} }
+// StartCounting begins a plan: what it adds is counted, and what it deletes is not, since that comes last.
+func (h *Inventory) StartCounting() { h.added = map[string]section.Measure{} }
 
-// tooMuch returns why an object must not be written because its package would get too large; "" if it may.
-func (h *inventory) tooMuch(w *render.Wanted) string {
+// TooMuch returns why an object must not be written because its package would get too large; "" if it may.
+func (h *Inventory) TooMuch(w *render.Wanted) string {
 	module := w.Module()
 	more := section.SizeOf(w.Object)
-	if have := h.objects[w.Key]; have != nil {
+	if have := h.Objects[w.Key]; have != nil {
 		more = more.Minus(have.size())
 	}
-	total := h.sizes[module].Plus(h.added[module]).Plus(more)
+	total := h.Sizes[module].Plus(h.added[module]).Plus(more)
 	most, sections := section.MostBytes-section.DenyBytes, section.MostSections-section.MostSections/10
 	if w.Denies {
 		most, sections = section.MostBytes, section.MostSections
@@ -48,11 +48,11 @@ func (h *inventory) tooMuch(w *render.Wanted) string {
 	return ""
 }
 
-// partsOf counts the files of a remote that may be on the device. Without a note there may be any number of each that it shows.
-func (h *inventory) partsOf(names section.Namer, remote string) section.Parts {
+// PartsOf counts the files of a remote that may be on the device. Without a note there may be any number of each that it shows.
+func (h *Inventory) PartsOf(names section.Namer, remote string) section.Parts {
 	var out section.Parts
 	known := false
-	for note := range h.notes {
+	for note := range h.Notes {
 		if n, of, ok := names.PartsIn(note); ok && of == remote {
 			known = true
 			for i := range out {
@@ -60,12 +60,12 @@ func (h *inventory) partsOf(names section.Namer, remote string) section.Parts {
 			}
 		}
 	}
-	on := h.objects[section.Key{Kind: openwrt.Remotes, Name: remote}]
+	on := h.Objects[section.Key{Kind: openwrt.Remotes, Name: remote}]
 	if known || on == nil {
 		return out
 	}
 	for i, field := range section.WriteOnlyFields() {
-		if d, ok := on.object[field].(openwrt.Digest); ok && !d.Withdrawn() {
+		if d, ok := on.Object[field].(openwrt.Digest); ok && !d.Withdrawn() {
 			out[i] = section.MostParts
 		}
 	}

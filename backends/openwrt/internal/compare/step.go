@@ -1,0 +1,64 @@
+package compare
+
+import (
+	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/backends/openwrt/internal/render"
+	"github.com/netloom/netloom/backends/openwrt/internal/section"
+	"github.com/netloom/netloom/pkg/openwrt"
+)
+
+// stage is when an op is applied. Stages follow each other.
+type stage int
+
+const (
+	Release stage = iota // deletes objects that the kernel can have only once, so that others can take their place
+	Place                // creates and updates, referenced objects first
+	Sweep                // deletes, referring objects first
+	Reload               // reloads a service
+)
+
+// Step is the native form of an op, for Apply.
+type Step struct {
+	Stage stage
+	Key   section.Key
+	Want  *render.Wanted // nil for a deletion
+	// Surplus is what a deletion stores first, without effect, so that the device then deletes it in the kernel; nil if the
+	// device has the object.
+	Surplus openwrt.Object
+	// Intent is what to name if the device rejects the op; for a deletion without an intent, the object itself.
+	Intent string
+	Clear  bool // another object takes its place in the kernel: delete it before anything is written
+	Must   bool // for a reload: even if nothing is written now
+}
+
+// rank orders translations by their position in the chain, so that inserting one does not move an earlier one.
+func (s *Step) rank() int {
+	if s.Want == nil {
+		return 0
+	}
+	return render.PlaceOf(s.Want.Object)
+}
+
+// sequence orders rules whose order matters; "" is any other object.
+func (s *Step) sequence() string {
+	if s.Want == nil || s.Want.Decision == (render.Decision{}) {
+		return ""
+	}
+	return s.Want.Intent
+}
+
+// StepOf returns the step of an op of a Comparison; nil for any other.
+func StepOf(op *backends.Op) *Step {
+	s, _ := op.Native.(*Step)
+	return s
+}
+
+// Service returns the service that a step belongs to, "" if it takes effect at once or not at all.
+func (s *Step) Service() string { return s.Key.Kind.Service() }
+
+// Refusal records that the device rejected an object. The object is not retried until everything is read back, or it
+// changes.
+type Refusal struct {
+	Of     string // digest of the object; "" for its deletion
+	Reason string
+}
