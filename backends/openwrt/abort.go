@@ -2,12 +2,9 @@ package openwrt
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/netloom/netloom/backends"
-	"github.com/netloom/netloom/backends/openwrt/internal/compare"
-	"github.com/netloom/netloom/backends/openwrt/internal/section"
 	"github.com/netloom/netloom/pkg/openwrt"
 )
 
@@ -15,34 +12,6 @@ import (
 // an object that they cannot handle. So the first abort is an error, after which everything is read back, and the second is a rejection
 // of that object. Either way the other objects are written. After the first abort, nothing of that service is deleted or loaded:
 // what was written may allow or deny what neither the old nor the new policies do.
-
-// mostAborted is the number of consecutive aborted requests after which the rest of a module is left for later.
-const mostAborted = 3
-
-// mostErrors is how many such errors Apply returns.
-const mostErrors = 5
-
-// answered reports whether an error is a response of the device: other requests may succeed.
-func answered(err error) bool {
-	var status *openwrt.StatusError
-	return errors.As(err, &status) || openwrt.IsLoss(err)
-}
-
-func isNote(err error) bool {
-	var note *noteError
-	return errors.As(err, &note)
-}
-
-// repeated reports whether the device has aborted on the same object before, and records that it did now.
-func (w *writer) repeated(k section.Key, o openwrt.Object) bool {
-	of := ""
-	if o != nil {
-		of = section.DigestOf(o)
-	}
-	before, again := w.b.faulted[k]
-	w.b.faulted[k] = of
-	return again && before == of
-}
 
 // abort handles an op on which a script of the device aborted.
 func (w *writer) abort(ctx context.Context, op *backends.Op, s *task, cause error) error {
@@ -101,41 +70,4 @@ func (w *writer) rescue(ctx context.Context, s *task) (bool, error) {
 		return false, fmt.Errorf("write %s again: %w", s.Key, reached(err))
 	}
 	return err == nil, nil
-}
-
-// hold leaves the deletions and the reload of a service for the next plan. Objects that take effect at once have no service.
-func (w *writer) hold(service string) {
-	if service != "" {
-		w.held[service] = true
-	}
-}
-
-// isHeld reports whether an op is left for the next plan, because an object of its service will be written once more.
-func (w *writer) isHeld(s *task) bool {
-	return s.Stage == compare.Sweep && w.held[s.Service()] || s.Stage == compare.Reload && w.held[s.Key.Name]
-}
-
-// gaveUp reports whether an op is left for later, because the device aborts on whatever is sent for its module.
-func (w *writer) gaveUp(s *task) bool {
-	module := s.Key.Module()
-	if s.Stage == compare.Reload || w.aborted[module] < mostAborted {
-		return false
-	}
-	w.refuse(s, fmt.Sprintf("not written: the device aborts on other objects of %s, see them", module), true)
-	return true
-}
-
-// succeeded records that the device handled an op.
-func (w *writer) succeeded(s *task) {
-	if s.Stage != compare.Reload {
-		delete(w.b.faulted, s.Key)
-		delete(w.aborted, s.Key.Module())
-	}
-}
-
-// fail records an error that does not end Apply.
-func (w *writer) fail(op *backends.Op, err error) {
-	if len(w.errs) < mostErrors {
-		w.errs = append(w.errs, fmt.Errorf("%s %s %s: %w", op.Verb, op.Kind, op.Name, err))
-	}
 }

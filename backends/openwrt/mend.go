@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/backends/openwrt/internal/device"
 	"github.com/netloom/netloom/backends/openwrt/internal/section"
 	"github.com/netloom/netloom/pkg/openwrt"
@@ -14,39 +13,6 @@ import (
 
 // The device replaces an object by deleting and creating it. The functions below ensure that a failed write neither loses the previous
 // object nor leaves a partial one.
-
-// needError means that an object was not written because another is missing.
-type needError struct {
-	need section.Key
-	why  string
-}
-
-func (e *needError) Error() string {
-	return fmt.Sprintf("needs %s, which is missing: %s", e.need, e.why)
-}
-
-// noteError means that a note could not be left. It is not a rejection of an object.
-type noteError struct{ err error }
-
-func (e *noteError) Error() string { return "write a record to the device: " + e.err.Error() }
-
-func (e *noteError) Unwrap() error { return e.err }
-
-// refuses reports whether an error concerns the object that was written rather than the device.
-func refuses(err error) bool {
-	var note *noteError
-	var need *needError
-	var name *openwrt.NameError
-	var status *openwrt.StatusError
-	switch {
-	case errors.As(err, &note):
-		return false
-	case errors.As(err, &need), errors.As(err, &name), openwrt.IsLoss(err), errors.Is(err, errNotWithdrawn):
-		return true
-	default:
-		return errors.As(err, &status) && status.Code >= 400 && status.Code < 500
-	}
-}
 
 // mend records a rejection and restores what was there before it.
 func (w *writer) mend(ctx context.Context, s *task, cause error) error {
@@ -143,19 +109,5 @@ func (w *writer) putBack(ctx context.Context, s *task) (lost bool, err error) {
 		return true, nil
 	default:
 		return false, fmt.Errorf("restore %s: %w", s.Key, reached(err))
-	}
-}
-
-// reached marks an error that does not depend on the request: the device was not reached, or did not answer.
-func reached(err error) error {
-	var status *openwrt.StatusError
-	var name *openwrt.NameError
-	switch {
-	case err == nil, errors.As(err, &status), errors.As(err, &name), openwrt.IsLoss(err), errors.Is(err, openwrt.ErrUnauthorized),
-		errors.Is(err, openwrt.ErrTooLarge), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded),
-		errors.Is(err, ErrForeignPlan):
-		return err
-	default:
-		return fmt.Errorf("%w: %w", backends.ErrUnreachable, err)
 	}
 }

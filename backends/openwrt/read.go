@@ -6,7 +6,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/netloom/netloom/backends"
+	"github.com/sirupsen/logrus"
+
 	"github.com/netloom/netloom/backends/openwrt/internal/device"
 	"github.com/netloom/netloom/backends/openwrt/internal/render"
 	"github.com/netloom/netloom/backends/openwrt/internal/section"
@@ -100,11 +101,6 @@ var errFalseList = errors.New("the device returned an empty list, but has object
 
 // errBadPackage means that a list is empty, that its objects cannot be read, and that the device works.
 var errBadPackage = errors.New("its lists are empty, and its objects cannot be read")
-
-// badPackage says that the file of a module is missing or corrupt, and how that shows.
-func badPackage(module string, sign error) string {
-	return fmt.Sprintf("the device cannot read its package %s: the file /etc/config/%s is missing or corrupt (%v)", module, module, sign)
-}
 
 // believe checks an empty list: a device returns one if its daemon has ended, or if it cannot read the package. An object that was there or is
 // wanted settles it, and if that cannot be read, whether the device answers anything else: without its daemon it does not.
@@ -205,16 +201,34 @@ func (b *Backend) readNotes(ctx context.Context, m *model) error {
 	return nil
 }
 
-// withoutZones reports that the zones of the device are not known, if policies need them. The rules of policies that are there
-// then stay.
-func (m *model) withoutZones() {
-	if len(m.enforced) == 0 || !m.have.Unlisted(openwrt.Zones) {
-		return
+// leaveAlone begins a rest of a module.
+func (b *Backend) leaveAlone(h *device.Inventory, kind openwrt.Kind) {
+	module := section.Key{Kind: kind}.Module()
+	lasts := b.rests.leaveAlone(module)
+	h.Resting[module], h.Kinds[kind] = restReason, restReason
+	b.opts.Log.WithFields(logrus.Fields{"cnf": string(b.opts.CNF), "package": module, "pause": lasts.String()}).
+		Warn("the device cannot return a package, and reading it may end a daemon of the device: it is left alone")
+}
+
+// needs reports whether a module has to be read: something is wanted there, or was when it was last read.
+func (b *Backend) needs(module string, want *render.Desired, policies bool) bool {
+	if module == section.ModuleOf(openwrt.Proposals) || policies && module == section.ModuleOf(openwrt.Zones) {
+		return true // it has the records, or the zones
 	}
-	m.resources.Retain[openwrt.FirewallRules] = true
-	for _, p := range m.enforced {
-		m.policies.Skips = append(m.policies.Skips, backends.Skip{
-			Intent: string(p.ID), Reason: "the zones of the device cannot be listed, so it does not apply to manually created ones",
-		})
+	for kind := range b.known {
+		if section.ModuleOf(kind) == module {
+			return true
+		}
 	}
+	in := func(k section.Key) bool { return k.Module() == module }
+	return anyKey(want.Objects, in) || anyKey(want.Keep, in) || anyKey(want.Gone, in) || anyKey(want.Present, in)
+}
+
+func anyKey[V any](m map[section.Key]V, is func(section.Key) bool) bool {
+	for k := range m {
+		if is(k) {
+			return true
+		}
+	}
+	return false
 }

@@ -4,14 +4,6 @@ import (
 	"maps"
 	"sync"
 	"time"
-
-	"github.com/sirupsen/logrus"
-
-	"github.com/netloom/netloom/backends"
-	"github.com/netloom/netloom/backends/openwrt/internal/device"
-	"github.com/netloom/netloom/backends/openwrt/internal/render"
-	"github.com/netloom/netloom/backends/openwrt/internal/section"
-	"github.com/netloom/netloom/pkg/openwrt"
 )
 
 // A list that does not arrive, from a device that answers other requests, is one of a package that is too large for it: each attempt ends a
@@ -82,43 +74,4 @@ func (r *rests) settle(resting map[string]string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	maps.DeleteFunc(r.of, func(module string, _ *rest) bool { return resting[module] == "" })
-}
-
-// leaveAlone begins a rest of a module.
-func (b *Backend) leaveAlone(h *device.Inventory, kind openwrt.Kind) {
-	module := section.Key{Kind: kind}.Module()
-	lasts := b.rests.leaveAlone(module)
-	h.Resting[module], h.Kinds[kind] = restReason, restReason
-	b.opts.Log.WithFields(logrus.Fields{"cnf": string(b.opts.CNF), "package": module, "pause": lasts.String()}).
-		Warn("the device cannot return a package, and reading it may end a daemon of the device: it is left alone")
-}
-
-// needs reports whether a module has to be read: something is wanted there, or was when it was last read.
-func (b *Backend) needs(module string, want *render.Desired, policies bool) bool {
-	if module == section.ModuleOf(openwrt.Proposals) || policies && module == section.ModuleOf(openwrt.Zones) {
-		return true // it has the records, or the zones
-	}
-	for kind := range b.known {
-		if section.ModuleOf(kind) == module {
-			return true
-		}
-	}
-	in := func(k section.Key) bool { return k.Module() == module }
-	return anyKey(want.Objects, in) || anyKey(want.Keep, in) || anyKey(want.Gone, in) || anyKey(want.Present, in)
-}
-
-func anyKey[V any](m map[section.Key]V, is func(section.Key) bool) bool {
-	for k := range m {
-		if is(k) {
-			return true
-		}
-	}
-	return false
-}
-
-// Spare makes b leave alone what another backend of the same device leaves alone.
-func (b *Backend) Spare(like backends.Backend) {
-	if other, ok := like.(*Backend); ok {
-		b.rests = other.rests
-	}
 }

@@ -2,13 +2,7 @@ package openwrt
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"maps"
-	"slices"
-	"time"
-
-	"github.com/sirupsen/logrus"
 
 	"github.com/netloom/netloom/backends/openwrt/internal/device"
 	"github.com/netloom/netloom/backends/openwrt/internal/section"
@@ -103,17 +97,6 @@ func (w *writer) put(ctx context.Context, s *task) error {
 	return err
 }
 
-// wrote records that a service has to be reloaded.
-func (w *writer) wrote(service string) {
-	if service != "" {
-		w.run.wrote[service] = true
-		w.b.owes[service] = true
-	}
-}
-
-// errNotWithdrawn means that the device shows something else than what certificates were overwritten with.
-var errNotWithdrawn = errors.New("its certificates could not be overwritten, and the device would go on trusting them; nothing else was written")
-
 // withdraw overwrites the certificates of a remote that would stay on the device after it gets those in next.
 func (w *writer) withdraw(ctx context.Context, k section.Key, next section.Parts) error {
 	if k.Kind != openwrt.Remotes {
@@ -135,92 +118,11 @@ func (w *writer) withdraw(ctx context.Context, k section.Key, next section.Parts
 	}
 }
 
-// forgetParts removes the notes of how many certificates a remote had, except the one that is right.
-func (w *writer) forgetParts(ctx context.Context, remote, except string) error {
-	for _, note := range slices.Sorted(maps.Keys(w.have.Notes)) {
-		_, of, ok := w.b.names.PartsIn(note)
-		if !ok || of != remote || note == except {
-			continue
-		}
-		if err := w.b.client.Delete(ctx, openwrt.Proposals, note); err != nil && !answered(err) {
-			return err
-		}
-		delete(w.have.Notes, note)
-	}
-	return nil
-}
-
-// begin leaves a note that a service has to reload, before anything is written: if this process ends before it reloads
-// the service, the next one finds the note.
-func (w *writer) begin(ctx context.Context, service string) error {
-	if service == "" {
-		return nil
-	}
-	return w.leaveNote(ctx, w.b.names.Pending(service))
-}
-
-// leaveNote leaves a note. If the device rejects it twice in a row, everything goes on without it: then only this process knows
-// what it would have said.
-func (w *writer) leaveNote(ctx context.Context, name string) error {
-	w.run.left[name] = true
-	if w.have.Notes[name] || w.unnoted[name] {
-		return nil
-	}
-	note := openwrt.ObjectOf(openwrt.Proposal{Name: name})
-	_, err := w.b.client.Put(ctx, openwrt.Proposals, note)
-	k := section.Key{Kind: openwrt.Proposals, Name: name}
-	switch {
-	case err == nil:
-		w.have.Notes[name] = true
-		delete(w.b.faulted, k)
-		return nil
-	case answered(err) && w.repeated(k, note):
-		w.unnoted[name] = true
-		w.b.opts.Log.WithFields(logrus.Fields{"cnf": string(w.b.opts.CNF), "reason": err.Error()}).
-			Warn("the device does not store the record of changes that are still to be loaded")
-		return nil
-	default:
-		return &noteError{err}
-	}
-}
-
-// awaitPause waits until a service may be reloaded again, and begins the pause after the reload that follows.
-func (w *writer) awaitPause(ctx context.Context, service string) error {
-	if over := w.b.pauses[service]; over != nil {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-over:
-		}
-	}
-	if w.b.opts.ReloadPause <= 0 {
-		return nil
-	}
-	over := make(chan struct{})
-	w.b.pauses[service] = over
-	time.AfterFunc(w.b.opts.ReloadPause, func() { close(over) })
-	return nil
-}
-
-// pausing reports whether a service must not be reloaded yet.
-func (b *Backend) pausing(service string) bool {
-	over := b.pauses[service]
-	if over == nil {
-		return false
-	}
-	select {
-	case <-over:
-		return false
-	default:
-		return true
-	}
-}
-
 // reload reloads a service, if anything was written for it, and removes the note.
 func (w *writer) reload(ctx context.Context, s *task) error {
 	service := s.Key.Name
 	if s.Must || w.run.wrote[service] {
-		if err := w.awaitPause(ctx, service); err != nil {
+		if err := w.b.awaitPause(ctx, service); err != nil {
 			return err
 		}
 		if err := w.b.client.Act(ctx, service, openwrt.Reload); err != nil {

@@ -91,11 +91,6 @@ func wordsOf(o openwrt.Object) []string {
 	return out
 }
 
-// unwanted reports whether an object on the device is to be deleted.
-func (c *Comparison) unwanted(k section.Key) bool {
-	return c.Want.Objects[k] == nil && !c.Want.Keep[k] && !c.retained(k)
-}
-
 // Describe adds to a plan from read-back what it deletes and what it keeps.
 func (c *Comparison) Describe(p *backends.Plan) {
 	p.Objects = map[string]int{}

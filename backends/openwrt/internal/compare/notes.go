@@ -6,24 +6,9 @@ import (
 	"strings"
 
 	"github.com/netloom/netloom/backends"
-	"github.com/netloom/netloom/backends/openwrt/internal/device"
-	"github.com/netloom/netloom/backends/openwrt/internal/render"
 	"github.com/netloom/netloom/backends/openwrt/internal/section"
 	"github.com/netloom/netloom/pkg/openwrt"
 )
-
-// sealedAs reports whether the device is known, from a note, to have the certificates of w.
-func (c *Comparison) sealedAs(w *render.Wanted, have *device.Object) bool {
-	if w.Kind != openwrt.Remotes {
-		return true
-	}
-	written := section.Sealed(w.Object)
-	if written == "" {
-		return true
-	}
-	seal := c.Names.Seal(w.Name, written, section.Shown(have.Object))
-	return c.Have.Notes[seal] || c.Seals[w.Key] == seal
-}
 
 // staleNotes deletes notes of certificates that were never written or that were changed by others. As long as it is not
 // known what a remote should be, its notes are not known either.

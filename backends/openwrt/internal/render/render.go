@@ -8,40 +8,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/backends/openwrt/internal/section"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/openwrt"
 )
-
-// errKeep means that what was last written for an intent has to stay.
-type errKeep struct{ reason string }
-
-func (e *errKeep) Error() string { return e.reason }
-
-// renderer turns the device intents of one CNF into objects.
-type renderer struct {
-	names   section.Namer
-	cnf     *intent.CNF
-	want    *intent.Snapshot
-	secrets map[intent.SecretRef]Secret
-	guard   bool // there are policies to enforce
-	last    *Desired
-	out     *Desired
-	placed  map[intent.DeviceIntentID]section.Key
-	failed  map[intent.DeviceIntentID]string // why an intent has no object
-	taken   map[string]string                // what has a name, or a place in the kernel that only one can have
-	// The routing rules so far, and the priorities of those without one.
-	precedence precedence
-	priorities map[intent.DeviceIntentID]int
-	disputes   disputes
-}
-
-// Secret is what a reference to a Secret resolved to.
-type Secret struct {
-	Value []byte
-	Err   error
-}
 
 // Intents formats every device intent of the CNF's scope. With guard, which is for CNFs that enforce policies, no rule
 // accepts what a policy denies. Last is the previous result with the same networks and guard, or nil: what cannot have
@@ -108,13 +78,6 @@ func (r *renderer) add(e *intent.DeviceIntent) {
 		r.failed[e.ID] = err.Error()
 		r.skip(e, err.Error())
 	}
-}
-
-// Stays ends the reason why an intent is skipped of which something was written before.
-const Stays = "; the previous configuration stays"
-
-func (r *renderer) skip(e *intent.DeviceIntent, reason string) {
-	r.out.Skips = append(r.out.Skips, backends.Skip{Intent: string(e.ID), Reason: reason})
 }
 
 // object renders an intent. It returns nil for an intent that asks for nothing; with an *errKeep the result only has a key.
@@ -192,71 +155,6 @@ func keyOf(names section.Namer, k openwrt.Kind, e *intent.DeviceIntent) section.
 	return section.Key{Kind: k, Name: cmp.Or(e.Adopts, names.Object(k, string(e.ID), e.Origin.Name))}
 }
 
-// find returns the key of the object of an intent that another needs.
-func (r *renderer) find(id intent.DeviceIntentID) (section.Key, error) {
-	if k, ok := r.placed[id]; ok {
-		return k, nil
-	}
-	if why, ok := r.failed[id]; ok {
-		return section.Key{}, fmt.Errorf("needs %s, which is skipped: %s", id, why)
-	}
-	return section.Key{}, fmt.Errorf("needs %s, which does not exist", id)
-}
-
-// refer returns the name of what a reference refers to, "" if it refers to nothing.
-func (r *renderer) refer(w *Wanted, k openwrt.Kind, to intent.DeviceRef) (string, error) {
-	if !to.Set() {
-		return "", nil
-	}
-	if to.ID == "" {
-		if err := openwrt.CheckName(k, to.Name); err != nil {
-			return "", fmt.Errorf("refers to %q, which no object declares: %w", to.Name, err)
-		}
-		return to.Name, nil
-	}
-	found, err := r.find(to.ID)
-	if err != nil {
-		return "", err
-	}
-	if found.Kind != k {
-		return "", fmt.Errorf("refers to %s, which has a different kind", to.ID)
-	}
-	w.Needs = append(w.Needs, found)
-	return found.Name, nil
-}
-
-// exclusive returns what no other object can have, besides its name.
-func (r *renderer) exclusive(w *Wanted) []string {
-	var out []string
-	name := func(section string) { out = append(out, w.Space()+" name "+section) }
-	for _, m := range list(w.Object["members"]) {
-		s, _ := m["interface"].(string)
-		name(w.Name + "_" + s)
-	}
-	for _, c := range list(w.Object["connections"]) {
-		name(c.Name())
-	}
-	return append(out, section.Places(w.Kind, w.Object)...)
-}
-
-// reserve records what only one intent can have. It returns an error if another already has some of it.
-func (r *renderer) reserve(e *intent.DeviceIntent, exclusive []string) error {
-	seen := map[string]bool{}
-	for _, c := range exclusive {
-		if rival, taken := r.taken[c]; taken {
-			return fmt.Errorf("%s is already used by %s", c, rival)
-		}
-		if seen[c] {
-			return fmt.Errorf("%s would exist twice", c)
-		}
-		seen[c] = true
-	}
-	for c := range seen {
-		r.taken[c] = string(e.ID)
-	}
-	return nil
-}
-
 // printable returns an error if an object has a character that would end a value where the device stores it.
 func printable(o openwrt.Object) error {
 	control := func(c rune) bool { return c < ' ' || c == 0x7f }
@@ -281,12 +179,6 @@ func printable(o openwrt.Object) error {
 		}
 	}
 	return nil
-}
-
-// list returns the objects in a field, nil when there are none.
-func list(v any) []openwrt.Object {
-	out, _ := v.([]openwrt.Object)
-	return out
 }
 
 // KeyOfIntent returns the key of the object that an intent of a namer's owner becomes; false if its kind is not supported.

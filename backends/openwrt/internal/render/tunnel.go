@@ -3,7 +3,6 @@ package render
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/openwrt"
@@ -93,23 +92,4 @@ func (r *renderer) preSharedKey(v intent.SecretValue) (string, error) {
 		return "", &errKeep{fmt.Sprintf("%v, in Secret %s/%s, key %s", err, v.From.Namespace, v.From.Name, v.From.Key)}
 	}
 	return word, err
-}
-
-// secretValue returns a secret in clear, without blanks around it. If it is in a Secret that could not be read, the error is an *errKeep.
-func (r *renderer) secretValue(field string, v intent.SecretValue) (string, error) {
-	if text := strings.TrimSpace(string(v.Value)); text != "" {
-		return text, nil
-	}
-	if v.From == (intent.SecretRef{}) {
-		return "", fmt.Errorf("%s: not set", field)
-	}
-	s, name := r.secrets[v.From], v.From.Namespace+"/"+v.From.Name
-	switch {
-	case s.Err != nil:
-		return "", &errKeep{fmt.Sprintf("%s: Secret %s, key %s: %v", field, name, v.From.Key, s.Err)}
-	case strings.TrimSpace(string(s.Value)) == "":
-		return "", &errKeep{fmt.Sprintf("%s: Secret %s: no key %s", field, name, v.From.Key)}
-	default:
-		return strings.TrimSpace(string(s.Value)), nil
-	}
 }

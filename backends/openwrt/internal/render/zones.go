@@ -1,10 +1,7 @@
 package render
 
 import (
-	"cmp"
 	"errors"
-	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -14,16 +11,6 @@ import (
 )
 
 // Rules and translations between zones: the kinds of the package firewall.
-
-// network returns the CNF's interface in a network. If it has none, what was written stays: an interface that loses its
-// zone because of a misspelt name would be open.
-func (r *renderer) network(name string) (string, error) {
-	if iface := r.cnf.Networks[name]; iface != "" {
-		return iface, nil
-	}
-	known := strings.Join(slices.Sorted(maps.Keys(r.cnf.Networks)), ", ")
-	return "", &errKeep{fmt.Sprintf("network %q: the CNF has %s", name, cmp.Or(known, "none"))}
-}
 
 func (r *renderer) zone(w *Wanted, s *intent.Zone) (openwrt.Resource, error) {
 	z := openwrt.Zone{Name: w.Name, ExtraSrc: s.RawSrc, ExtraDest: s.RawDst}

@@ -50,9 +50,10 @@ func addFields(out backends.Fields, at string, o openwrt.Object) {
 }
 
 // DigestOf returns a digest of all fields of an object, secrets included.
-func DigestOf(o openwrt.Object) string { return digits(sealDigits, words(o)...) }
+func DigestOf(o openwrt.Object) string { return digits(sealDigits, flatten(o)...) }
 
-func words(o openwrt.Object) []string {
+// flatten lists the fields of an object and what is in them, in order.
+func flatten(o openwrt.Object) []string {
 	var out []string
 	for _, field := range slices.Sorted(maps.Keys(o)) {
 		out = append(out, field)
@@ -65,7 +66,7 @@ func words(o openwrt.Object) []string {
 		case []openwrt.Object:
 			out = append(out, fmt.Sprint(len(v)))
 			for _, inner := range v {
-				out = append(out, words(inner)...)
+				out = append(out, flatten(inner)...)
 			}
 		default:
 			out = append(out, fmt.Sprintf("%T %v", v, v))

@@ -1,23 +1,11 @@
 package section
 
 import (
-	"crypto/sha256"
-	"encoding/binary"
 	"fmt"
 	"strconv"
 	"strings"
 
 	"github.com/netloom/netloom/pkg/openwrt"
-)
-
-const (
-	// How many digits of a hash are in a name: of the owner, of a zone, of any other object, and of what was sealed.
-	ownerDigits = 4
-	zoneDigits  = 6
-	idDigits    = 10
-	sealDigits  = 20
-	// readableLength is the length of the human-readable part of a name.
-	readableLength = 40
 )
 
 // Namer makes the names of an owner's objects on the device. A name depends only on the owner, the kind and the ID.
@@ -53,7 +41,7 @@ func (n Namer) long(hash, readable string) string {
 	return name
 }
 
-// Mine reports whether an object of kind k has a name that object makes for this owner.
+// Mine reports whether an object of kind k has a name that Object makes for this owner.
 func (n Namer) Mine(k openwrt.Kind, name string) bool {
 	rest, ok := strings.CutPrefix(name, n.Mark)
 	if !ok {
@@ -66,7 +54,7 @@ func (n Namer) Mine(k openwrt.Kind, name string) bool {
 		(len(rest) == 1+idDigits || rest[1+idDigits] == '_')
 }
 
-// Notes are proposals that nothing refers to and that exist for their names. See the package's documentation.
+// Notes are proposals that nothing refers to and that exist for their names. See the backend's documentation.
 
 // Pending names the note that something was written for a service that it has not loaded yet.
 func (n Namer) Pending(service string) string { return n.Mark + "_pending_" + service }
@@ -104,40 +92,7 @@ func (n Namer) Note(name string) bool {
 		strings.HasPrefix(name, n.Mark+"_parts_")
 }
 
-// word returns text without characters that a name cannot have, shortened to a readable length.
-func word(text string) string {
-	text = strings.Map(func(r rune) rune {
-		if r == '_' || '0' <= r && r <= '9' || 'A' <= r && r <= 'Z' || 'a' <= r && r <= 'z' {
-			return r
-		}
-		return '_'
-	}, text)
-	return strings.Trim(text[:min(len(text), readableLength)], "_")
-}
-
-// digits returns the hash of words as n digits of base 36, 24 at most.
-func digits(n int, words ...string) string {
-	h := sha256.New()
-	for _, w := range words {
-		h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(w))))
-		h.Write([]byte(w))
-	}
-	sum := h.Sum(nil)
-	out := ""
-	for len(out) < n { // twelve digits hold less than eight bytes
-		text := strconv.FormatUint(binary.BigEndian.Uint64(sum), 36)
-		text = strings.Repeat("0", 12) + text
-		out += text[len(text)-12:]
-		sum = sum[8:]
-	}
-	return out[len(out)-n:]
-}
-
-func areDigits(s string) bool {
-	return strings.Trim(s, "0123456789abcdefghijklmnopqrstuvwxyz") == ""
-}
-
-// IsZoneName reports whether object makes such a name for a zone of some owner.
+// IsZoneName reports whether Object makes such a name for a zone of some owner.
 func IsZoneName(name string) bool {
 	return len(name) == 1+ownerDigits+zoneDigits && name[0] == 'n' && areDigits(name)
 }
