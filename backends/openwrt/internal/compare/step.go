@@ -10,6 +10,7 @@ import (
 // stage is when an op is applied. Stages follow each other.
 type stage int
 
+// The stages, in the order in which they are applied.
 const (
 	Release stage = iota // deletes objects that the kernel can have only once, so that others can take their place
 	Place                // creates and updates, referenced objects first
