@@ -1,5 +1,8 @@
 // Package openwrt keeps one CNF in sync with the device intents and policies of a snapshot that apply to it.
 //
+// It reads a device, makes plans and writes. What needs no device is in packages below it: render has what a device should have,
+// device what it has, compare the ops between the two, and kernel what of it the kernel has.
+//
 // # Which objects intents become
 //
 // Each device intent becomes one object of the device, of the kind that package render lists. A tunnel with its connections is one object, and an
