@@ -59,6 +59,13 @@ const optionDropsByDefault = "default_acl_drop"
 
 const columnOptions = "options"
 
+// changesDefault reports whether a change of NB_Global may be one of what OVN does where no ACL matches. The ACL that observes has to go
+// before that is drop, or soon after; as nobody announces it, at once.
+func changesDefault(change *ovsdb.RowChange) bool {
+	_, ok := ovsdb.StringMap(change.Columns[columnOptions])[optionDropsByDefault]
+	return ok
+}
+
 // dropsByDefault reports whether the database drops what no ACL matches. A value that ovn-northd does not understand is false there.
 func (d *database) dropsByDefault(ctx context.Context) (bool, error) {
 	if !d.schema.HasColumn(tableGlobal, columnOptions) {

@@ -36,7 +36,7 @@ type touched struct {
 }
 
 // watches lists the rows whose changes are recorded: those with our mark and, as they cannot carry it, all load balancer
-// groups, and what switches and routers refer to.
+// groups, what switches and routers refer to, and the options of the database.
 func watches(owner string) []ovsdb.RowWatch {
 	marked := ovsdb.WithExternalID(map[string]string{nb.KeyOwner: owner})
 	var out []ovsdb.RowWatch
@@ -51,7 +51,7 @@ func watches(owner string) []ovsdb.RowWatch {
 		columns := slices.DeleteFunc(columnNamesOf(table), func(c string) bool { return !nb.RefersToRows(c) })
 		out = append(out, ovsdb.RowWatch{Table: table, Columns: columns, Updates: true})
 	}
-	return out
+	return append(out, ovsdb.RowWatch{Table: tableGlobal, Columns: []string{columnOptions}, Inserts: true, Updates: true})
 }
 
 func columnNamesOf(table string) []string { return slices.Sorted(maps.Keys(nb.ColumnsOf(table))) }
@@ -94,6 +94,13 @@ func (w *watch) judge(m *model, expected expectations, all *reports) []*expectat
 	}
 	for i := range all.others {
 		change := &all.others[i]
+		if change.Table == tableGlobal {
+			if changesDefault(change) {
+				w.lose()
+				return nil
+			}
+			continue
+		}
 		e := expected[change.UUID]
 		if e == nil && !m.concerns(change) || e != nil && e.explains(m.ownsReferent, change) {
 			continue

@@ -1,6 +1,7 @@
 package ovn_test
 
 import (
+	"fmt"
 	"testing"
 
 	libovsdb "github.com/ovn-kubernetes/libovsdb/ovsdb"
@@ -180,6 +181,38 @@ func TestAChangeByOthersBetweenOwnOnesIsNoticed(t *testing.T) {
 			r.requireSettled(t, next)
 		})
 	}
+}
+
+// TestAnACLThatObservesGoesWhenItWouldDecide sets, in a database without tiers, the option with which OVN drops what no ACL matches, and takes
+// it back: nobody waits for the drift interval.
+func TestAnACLThatObservesGoesWhenItWouldDecide(t *testing.T) {
+	state := guardedState()
+	state.Staged = true
+	g := guard(t, ovntest.StartServer(t, schema.NB2303()).Addr(), state)
+	observing := func() (n int) {
+		for _, row := range g.rows(t, "ACL", "priority") {
+			if fmt.Sprint(row["priority"]) == "0" {
+				n++
+			}
+		}
+		return n
+	}
+	require.Positive(t, observing())
+	all := observing()
+	set := func(pairs map[string]string) {
+		g.do(t, libovsdb.Operation{
+			Op: "update", Table: "NB_Global", Row: libovsdb.Row{"options": ovsdb.Map(pairs)}, Where: []libovsdb.Condition{},
+		})
+	}
+	g.do(t, ovsdb.Insert("NB_Global", simulator.UUIDOf("NB_Global", ""), libovsdb.Row{
+		"options": ovsdb.Map(map[string]string{"default_acl_drop": "true", "mac_prefix": "0a:00:00"}),
+	}))
+	g.await(t, "the ACLs that observe go", func() bool { return observing() == 0 })
+	plans := g.loop.Status().FullPlans
+	set(map[string]string{"default_acl_drop": "true", "mac_prefix": "0b:00:00"})
+	set(map[string]string{"mac_prefix": "0b:00:00"})
+	g.await(t, "they come back", func() bool { return observing() == all })
+	require.EqualValues(t, 1, g.loop.Status().FullPlans-plans, "other options take no read-back")
 }
 
 // TestServersWithoutConditionsAreReadBackAtTheInterval uses a server that cannot monitor only some rows of a table.
