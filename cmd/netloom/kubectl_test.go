@@ -19,7 +19,7 @@ func TestFlagsOfKubectl(t *testing.T) {
 
 	got := netloom(t, "--version")
 	require.Equal(t, exitDone, got.code)
-	require.Equal(t, netloom(t, "version").out, got.out)
+	require.Equal(t, "netloom version "+netloom(t, "version").out, got.out)
 
 	const question = "shop/web-0->shop/db-0:5432"
 	for _, args := range [][]string{{}, {"-R"}, {"--recursive=true"}} {

@@ -54,7 +54,6 @@ same with the tags and rules of Tungsten Fabric, and with CNFs. It only changes 
 		runsUntilInterrupted(newTungstenSim()))
 	root.AddCommand(newVersion())
 	root.SetGlobalNormalizationFunc(flagName)
-	root.SetVersionTemplate("{{.Version}}\n")
 	return root
 }
 

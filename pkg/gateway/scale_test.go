@@ -258,14 +258,13 @@ func inUse() int64 {
 	runtime.GC()
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	return int64(m.HeapAlloc + m.StackInuse) //nolint:gosec // it is less than the memory of the machine
+	return int64(m.HeapAlloc + m.StackInuse)
 }
 
 // measured are the durations of requests, in order, and how many failed.
 type measured struct {
 	direct, through []time.Duration
 	failed          atomic.Int64
-	cpu             [2]time.Duration // of a request, by the same
 }
 
 func quantile(d []time.Duration, q float64) time.Duration {

@@ -36,7 +36,7 @@ type translation struct {
 	account       *budget.Account
 	standing      budget.Standing // in the budget of the namespace
 	undeclared    []intent.UndeclaredPort
-	ruleRefs      sets.Refs       // the sets of rules; not the subject, and none that is retained only for its numbers
+	ruleRefs      sets.Refs // the sets of rules; not the subject, and none that is retained only for its numbers
 }
 
 // begin begins to translate a policy.

@@ -132,10 +132,10 @@ func (t *Table) prefixes(s *Spec) []netip.Prefix {
 // gatheredTitle is the title of a set that has the subjects of all policies, enforced or staged, of a direction; "" for other sets.
 func gatheredTitle(id intent.SetID) string {
 	for _, d := range intent.Directions() {
-		switch id {
-		case intent.IsolatedSet(d):
+		if id == intent.IsolatedSet(d) {
 			return fmt.Sprintf("every pod with a policy for %s", d)
-		case intent.StagedSet(d):
+		}
+		if id == intent.StagedSet(d) {
 			return fmt.Sprintf("every pod with a staged policy for %s", d)
 		}
 	}

@@ -17,8 +17,8 @@ func (r *Report) Select(keep func(pod object.Key) bool) {
 		if n := len(r.Namespaces); n == 0 || r.Namespaces[n-1].Name != p.Namespace {
 			r.Namespaces = append(r.Namespaces, Namespace{Name: p.Namespace})
 		}
-		r.Namespaces[len(r.Namespaces)-1].Counts.add(p)
-		r.Summary.Counts.add(p)
+		r.Namespaces[len(r.Namespaces)-1].add(p)
+		r.Summary.add(p)
 	}
 	r.Summary.Namespaces = len(r.Namespaces)
 }

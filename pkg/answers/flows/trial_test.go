@@ -66,7 +66,9 @@ func seen(at time.Time, src, dst string, port int) []byte {
 // that are about others.
 func TestATrialCountsWhatWouldBeDifferent(t *testing.T) {
 	trial := flows.NewTrial(judgeOf(t, stagedShop))
-	ref := func(name string) object.Ref { return object.Ref{Kind: object.KindNetworkPolicy, Namespace: "shop", Name: name} }
+	ref := func(name string) object.Ref {
+		return object.Ref{Kind: object.KindNetworkPolicy, Namespace: "shop", Name: name}
+	}
 	require.Equal(t, []flows.Tried{
 		{Policy: "NetworkPolicy/shop/db-staged", Ref: ref("db-staged")}, {Policy: "NetworkPolicy/shop/web", Ref: ref("web")},
 	}, trial.Report())
