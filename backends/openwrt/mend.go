@@ -69,7 +69,7 @@ func (w *writer) putBack(ctx context.Context, s *task) (lost bool, err error) {
 		now, err = nil, nil
 	}
 	if openwrt.IsFault(err) {
-		return w.have.Objects[s.Key] != nil, nil // nobody knows
+		return w.have.Objects[s.Key] != nil, nil // unknown: if it existed, it may be lost
 	}
 	if err != nil {
 		return false, fmt.Errorf("check %s after it was rejected: %w", s.Key, reached(err))

@@ -59,8 +59,8 @@ const optionDropsByDefault = "default_acl_drop"
 
 const columnOptions = "options"
 
-// changesDefault reports whether a change of NB_Global may be one of what OVN does where no ACL matches. The ACL that observes has to go
-// before that is drop, or soon after; as nobody announces it, at once.
+// changesDefault reports whether a change of NB_Global may have changed what OVN does where no ACL matches. If it now drops, the ACL that
+// observes has to be removed at once: it would allow what OVN drops.
 func changesDefault(change *ovsdb.RowChange) bool {
 	_, ok := ovsdb.StringMap(change.Columns[columnOptions])[optionDropsByDefault]
 	return ok

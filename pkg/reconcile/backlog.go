@@ -130,7 +130,7 @@ func (b *backlog) take(reached, newest *intent.Snapshot) (to *intent.Snapshot, c
 		maps.Copy(differs, s.differs)
 		to, single = s.to, single || s.differs == nil
 	}
-	if to == nil { // nobody has announced it yet, or all changes of a pause are one round
+	if to == nil { // no steps: Wake comes after this, or with MinInterval all changes of an interval are one round
 		to = newest
 	}
 	if known := changesBetween(reached, to); known > 0 {

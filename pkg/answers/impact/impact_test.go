@@ -36,9 +36,8 @@ spec:
 	}}, impact.Of(before, after))
 }
 
-func TestImpactOfAClusterWidePolicy(t *testing.T) {
-	state := answerstest.Guarded(t)
-	objects := answerstest.ObjectsOf(t, `
+// pods are those of answerstest.Guarded.
+const pods = `
 apiVersion: v1
 kind: Namespace
 metadata: {name: shop}
@@ -52,8 +51,11 @@ apiVersion: v1
 kind: Pod
 metadata: {name: db, namespace: shop, labels: {app: db}}
 status: {podIP: 10.0.0.2}
-`)
-	got := impact.Of(answerstest.StateOf(t, objects), state)
+`
+
+func TestImpactOfAClusterWidePolicy(t *testing.T) {
+	state := answerstest.Guarded(t)
+	got := impact.Of(answerstest.StateOf(t, answerstest.ObjectsOf(t, pods)), state)
 	var closed []string
 	for _, c := range got.Changes {
 		require.Empty(t, c.Opened)

@@ -19,17 +19,8 @@ func connected(src, dst string, port uint16) intent.Flow {
 	}
 }
 
-const livePods = `
-apiVersion: v1
-kind: Pod
-metadata: {name: web, namespace: shop, labels: {app: web}}
-status: {podIP: 10.0.0.1}
----
-apiVersion: v1
-kind: Pod
-metadata: {name: db, namespace: shop, labels: {app: db}}
-status: {podIP: 10.0.0.2}
----
+// databaseOn is pods and a policy that opens a port of the database, and port 80.
+const databaseOn = pods + `---
 apiVersion: networking.k8s.io/v1
 kind: NetworkPolicy
 metadata: {name: db, namespace: shop}
@@ -42,8 +33,8 @@ func TestEstablishedConnectionsAreCutOrKept(t *testing.T) {
 		connected("10.0.0.1", "10.0.0.2", 5432), connected("10.0.0.1", "10.0.0.2", 5432), connected("10.0.0.1", "10.0.0.2", 80),
 		connected("203.0.113.1", "10.0.0.2", 5432), connected("10.0.0.1", "10.0.0.2", 22), connected("203.0.113.1", "203.0.113.2", 5432),
 	}
-	before := answerstest.StateOf(t, answerstest.ObjectsOf(t, fmt.Sprintf(livePods, 5432)))
-	after := answerstest.StateOf(t, answerstest.ObjectsOf(t, fmt.Sprintf(livePods, 5433)))
+	before := answerstest.StateOf(t, answerstest.ObjectsOf(t, fmt.Sprintf(databaseOn, 5432)))
+	after := answerstest.StateOf(t, answerstest.ObjectsOf(t, fmt.Sprintf(databaseOn, 5433)))
 	require.Equal(t, impact.Live{
 		Connections: 5, Cut: 3, Kept: 1, Denied: 1, Flows: []impact.LiveFlow{
 			{From: "shop/web", To: "shop/db", Port: "tcp/5432", Cut: true, Connections: 2},

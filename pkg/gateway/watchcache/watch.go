@@ -139,7 +139,7 @@ type follower struct {
 	closed  <-chan struct{} // the cache is
 
 	reviewed time.Duration  // the time between two reviews of the client's permission
-	refused  func() bool    // asks whether the client no longer has it; false if nobody can say
+	refused  func() bool    // reports whether the client has lost it; false if that cannot be determined
 	asked    sync.WaitGroup // of refused
 }
 
