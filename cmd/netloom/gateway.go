@@ -238,7 +238,13 @@ func clusterSource(
 	if err != nil {
 		return nil, nil, err
 	}
-	return api.Run, api.State, nil
+	run = func(ctx context.Context) error {
+		group, ctx := errgroup.WithContext(ctx)
+		group.Go(func() error { return api.Run(ctx) })
+		group.Go(func() error { return host.report(ctx, g, api, log) })
+		return group.Wait()
+	}
+	return run, api.State, nil
 }
 
 // frontProxy returns the authenticator of trusted proxies, nil if there are none.

@@ -11,20 +11,33 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	corev1 "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
 
 	"github.com/netloom/netloom/pkg/apis/proxy/v1alpha1"
 	"github.com/netloom/netloom/pkg/config"
+	"github.com/netloom/netloom/pkg/election"
 	"github.com/netloom/netloom/pkg/gateway"
 	"github.com/netloom/netloom/pkg/gateway/credential"
+	"github.com/netloom/netloom/pkg/gateway/registry"
 	"github.com/netloom/netloom/pkg/inputs/kube"
 )
 
 // hostAPI is the API of the cluster that has the UpstreamClusters.
 type hostAPI struct {
+	config    *rest.Config
 	objects   dynamic.Interface
 	client    kubernetes.Interface
 	namespace string // "" if it is not known
 }
+
+// What the host cluster is asked at most: the status of each of 4,096 clusters within four minutes.
+const (
+	hostQPS   = 20
+	hostBurst = 40
+)
+
+// statusLease is the name of the Lease whose holder writes the conditions that instances of the gateway may see differently.
+const statusLease = "netloom-gateway-status"
 
 // hostCluster connects to the host cluster; nil if the UpstreamClusters come from elsewhere.
 func hostCluster(cfg *config.Config, own *takenOver) (*hostAPI, error) {
@@ -35,7 +48,8 @@ func hostCluster(cfg *config.Config, own *takenOver) (*hostAPI, error) {
 	if err != nil {
 		return nil, err
 	}
-	host := &hostAPI{namespace: cfg.Gateway.Namespace}
+	at.QPS, at.Burst = hostQPS, hostBurst
+	host := &hostAPI{config: at, namespace: cfg.Gateway.Namespace}
 	if host.namespace == "" {
 		host.namespace = podNamespace()
 	}
@@ -79,6 +93,22 @@ func (h *hostAPI) divide(ctx context.Context, g *gateway.Gateway) error {
 	}
 	g.DivideLimits(ctx, h.client.CoordinationV1().Leases(h.namespace), strings.ToLower(host))
 	return nil
+}
+
+// report writes the status of clusters while this instance holds a Lease, until ctx ends. Without a namespace for it, nobody does.
+func (h *hostAPI) report(ctx context.Context, g *gateway.Gateway, from *registry.API, log logrus.FieldLogger) error {
+	if h.namespace == "" {
+		return nil
+	}
+	opts, err := election.Options{Enabled: true, Namespace: h.namespace, Name: statusLease}.Complete("netloom-gateway", h.config)
+	if err != nil {
+		return err
+	}
+	term := func(ctx context.Context, _ bool) error {
+		from.ReportStanding(ctx, g.Clusters().Conditions)
+		return nil
+	}
+	return election.New(opts, term, g.Reporting(), log).Run(ctx)
 }
 
 // obtain returns a cluster with the credentials of the user that it refers to in a kubeconfig; "" has no users.

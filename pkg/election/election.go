@@ -15,8 +15,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
-
-	"github.com/netloom/netloom/pkg/feedback/metrics"
 )
 
 var (
@@ -31,14 +29,20 @@ type Term func(ctx context.Context, early bool) error
 // earlyGrace is how long after an instance was made its first term is early.
 const earlyGrace = 5 * time.Minute
 
+// Record is told what happens, for metrics.
+type Record interface {
+	Leading(now bool) // whether this instance leads
+	LeaderChanged()   // another one holds the Lease, or this one
+}
+
 // Election runs the work of an instance while it leads, one term after the other. Make it with New.
 type Election struct {
-	opts    Options
-	lease   *lease
-	term    Term
-	metrics *metrics.Metrics
-	log     logrus.FieldLogger
-	made    time.Time
+	opts   Options
+	lease  *lease
+	term   Term
+	record Record
+	log    logrus.FieldLogger
+	made   time.Time
 
 	mu      sync.Mutex
 	stop    context.CancelCauseFunc // ends the latest term; nil before the first
@@ -46,9 +50,9 @@ type Election struct {
 }
 
 // New makes the election that opts describe; they have to be complete.
-func New(opts Options, term Term, m *metrics.Metrics, log logrus.FieldLogger) *Election {
+func New(opts Options, term Term, record Record, log logrus.FieldLogger) *Election {
 	e := &Election{
-		opts: opts, term: term, metrics: m, made: time.Now(),
+		opts: opts, term: term, record: record, made: time.Now(),
 		log: log.WithFields(logrus.Fields{"lease": opts.Namespace + "/" + opts.Name, "identity": opts.Identity}),
 	}
 	e.lease = newLease(&resourcelock.LeaseLock{
@@ -56,7 +60,7 @@ func New(opts Options, term Term, m *metrics.Metrics, log logrus.FieldLogger) *E
 		Client:     opts.Leases,
 		LockConfig: resourcelock.ResourceLockConfig{Identity: opts.Identity},
 	}, e.heldBy, e.leaseFailed)
-	m.Leading(false)
+	record.Leading(false)
 	return e
 }
 
@@ -131,7 +135,7 @@ func (e *Election) begin(stop context.CancelCauseFunc) bool {
 	early := e.stop == nil && time.Since(e.made) <= earlyGrace
 	e.stop, e.leading = stop, true
 	e.mu.Unlock()
-	e.metrics.Leading(true)
+	e.record.Leading(true)
 	e.log.Info("this instance is now the leader")
 	return early
 }
@@ -140,7 +144,7 @@ func (e *Election) end(why error) {
 	e.mu.Lock()
 	e.leading = false
 	e.mu.Unlock()
-	e.metrics.Leading(false)
+	e.record.Leading(false)
 	if why == nil || errors.Is(why, context.Canceled) {
 		e.log.Info("this instance is no longer the leader")
 		return
@@ -194,7 +198,7 @@ func (e *Election) heldBy(holder string) {
 	if holder == "" {
 		return
 	}
-	e.metrics.LeaderChanged()
+	e.record.LeaderChanged()
 	if holder != e.opts.Identity {
 		e.log.WithField("leader", holder).Info("another instance is the leader")
 	}

@@ -82,6 +82,7 @@ type Gateway struct {
 	divides     atomic.Bool // limits, with other instances
 	source      atomic.Pointer[func() registry.State]
 	stops       atomic.Bool // no longer ready
+	reports     atomic.Bool // writes the status of clusters for all instances
 	began       time.Time
 }
 

@@ -133,6 +133,7 @@ var (
 	sharedRequests = prometheus.NewDesc("netloom_gateway_shared_requests_total", "Lists and watches that were answered from shared watches (list, watch), and others of the same kinds (forwarded).", []string{"cluster", "answer"}, nil)
 	credentialed   = prometheus.NewDesc("netloom_gateway_credentials_current", "1 if the credentials that an UpstreamCluster refers to can be obtained, 0 if only the last ones are used, or none.", []string{"cluster"}, nil)
 	divides        = prometheus.NewDesc("netloom_gateway_limits_divided", "1 if limits of all instances are divided among them, 0 if each instance has the limits of one.", nil, nil)
+	reports        = prometheus.NewDesc("netloom_gateway_reports_status", "1 if this instance writes the conditions Ready and CredentialsCurrent of UpstreamClusters, 0 if another one does, or none.", nil, nil)
 	limitNow       = prometheus.NewDesc("netloom_gateway_limit", "What this instance has of a limit of all instances: requests per second, or at a time.", []string{"cluster", "schema"}, nil)
 	auditDropped   = prometheus.NewDesc("netloom_gateway_audit_events_dropped_total", "Audit events that could not be written.", nil, nil)
 	refusedNow     = prometheus.NewDesc("netloom_gateway_clusters_beyond_limit", "UpstreamClusters that are not served because there are too many.", nil, nil)
@@ -147,6 +148,7 @@ func (*collector) Describe(out chan<- *prometheus.Desc) {
 	out <- refusedNow
 	out <- credentialed
 	out <- divides
+	out <- reports
 	out <- limitNow
 	out <- auditDropped
 	out <- sharedWatches
@@ -161,16 +163,9 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
 	}
 	source, set := c.gateway.sourceState(), c.gateway.set
-	if readable(&source) {
-		out <- prometheus.MustNewConstMetric(sourceReadable, prometheus.GaugeValue, 1)
-	} else {
-		out <- prometheus.MustNewConstMetric(sourceReadable, prometheus.GaugeValue, 0)
-	}
-	if c.gateway.divides.Load() {
-		gauge(divides, 1)
-	} else {
-		gauge(divides, 0)
-	}
+	gauge(sourceReadable, number(readable(&source)))
+	gauge(divides, number(c.gateway.divides.Load()))
+	gauge(reports, number(c.gateway.reports.Load()))
 	if log := c.gateway.opts.Audit; log != nil {
 		out <- prometheus.MustNewConstMetric(auditDropped, prometheus.CounterValue, float64(log.Dropped()))
 	}
@@ -185,10 +180,8 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 		for _, l := range t.cluster.Divided() {
 			gauge(limitNow, l.Limiter.Limit(), name, l.Schema.Name)
 		}
-		if fault, kept := set.credentials.Fault(name); kept && fault == nil {
-			gauge(credentialed, 1, name)
-		} else if kept {
-			gauge(credentialed, 0, name)
+		if fault, kept := set.credentials.Fault(name); kept {
+			gauge(credentialed, number(fault == nil), name)
 		}
 		if t.cache != nil {
 			collectShared(out, name, t.cache.Stats())
@@ -197,6 +190,13 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 	for name := range faults {
 		gauge(accepted, 0, name)
 	}
+}
+
+func number(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 func collectShared(out chan<- prometheus.Metric, cluster string, stats watchcache.Stats) {

@@ -53,6 +53,17 @@ func newAuthority(t *testing.T) *authority {
 	return a
 }
 
+// validFor replaces the CA with one that is valid for another time than an hour.
+func (a *authority) validFor(d time.Duration) {
+	a.t.Helper()
+	template := *a.cert
+	template.NotAfter = time.Now().Add(d)
+	der, err := x509.CreateCertificate(rand.Reader, &template, &template, &a.key.PublicKey, a.key)
+	require.NoError(a.t, err)
+	a.cert, err = x509.ParseCertificate(der)
+	require.NoError(a.t, err)
+}
+
 func (a *authority) sign(template, parent *x509.Certificate) (*x509.Certificate, *ecdsa.PrivateKey) {
 	a.t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

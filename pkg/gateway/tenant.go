@@ -24,7 +24,10 @@ type tenant struct {
 	access  authorizer.Authorizer
 	cache   *watchcache.Cache // nil if watches are not shared
 	log     logrus.FieldLogger
-	given   *v1alpha1.UpstreamCluster // the newest version, without the credentials that it refers to; the lock of Set guards it
+
+	// The lock of Set guards these.
+	given *v1alpha1.UpstreamCluster // the newest version, without the credentials that it refers to
+	dates dates                     // of the version that is served
 }
 
 // newTenant makes a cluster that serves nothing yet.

@@ -1,15 +1,9 @@
 package gateway
 
 import (
-	"bytes"
 	"context"
-	"crypto/x509"
-	"encoding/base64"
-	"encoding/json"
-	"encoding/pem"
 	"errors"
 	"fmt"
-	"iter"
 	"net/http"
 	"net/url"
 	"sync"
@@ -65,12 +59,9 @@ func TryAsOwner(ctx context.Context, object *v1alpha1.UpstreamCluster, now time.
 }
 
 func tryAll(ctx context.Context, object *v1alpha1.UpstreamCluster, now time.Time, needed []authorizationv1.SelfSubjectAccessReviewSpec) error {
-	var faults []error
-	for name, text := range certificatesOf(&object.Spec) {
-		faults = append(faults, expired(name, text, now))
-	}
-	if until := tokenExpiry(object.Spec.ClientConfig.BearerToken); !until.IsZero() && !now.Before(until) {
-		faults = append(faults, fmt.Errorf("%s: the token has expired at %s", tokenField, until.UTC().Format(time.RFC3339)))
+	faults := unreadable(object)
+	for _, v := range validities(object) {
+		faults = append(faults, v.check(now))
 	}
 	results := make([]error, len(object.Spec.Servers))
 	var tried sync.WaitGroup
@@ -86,69 +77,6 @@ func tryAll(ctx context.Context, object *v1alpha1.UpstreamCluster, now time.Time
 	}
 	tried.Wait()
 	return errors.Join(append(faults, results...)...)
-}
-
-// tokenField is the field with the token.
-const tokenField = "spec.clientConfig.bearerToken" //nolint:gosec // the name of a field
-
-// certificatesOf yields the fields of certificates with what they have, in order.
-func certificatesOf(spec *v1alpha1.UpstreamClusterSpec) iter.Seq2[string, []byte] {
-	return func(yield func(string, []byte) bool) {
-		_ = yield("spec.clientConfig.certData", spec.ClientConfig.CertData) &&
-			yield("spec.clientConfig.caData", spec.ClientConfig.CAData) &&
-			yield("spec.secureServing.certData", spec.SecureServing.CertData) &&
-			yield("spec.secureServing.clientCAData", spec.SecureServing.ClientCAData)
-	}
-}
-
-// FirstExpiry returns the field of the certificate or token in an object that expires first, and when; "" if none says so.
-func FirstExpiry(object *v1alpha1.UpstreamCluster) (name string, at time.Time) {
-	earlier := func(field string, until time.Time) {
-		if !until.IsZero() && (name == "" || until.Before(at)) {
-			name, at = field, until
-		}
-	}
-	for field, text := range certificatesOf(&object.Spec) {
-		for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {
-			if cert, err := x509.ParseCertificate(block.Bytes); err == nil {
-				earlier(field, cert.NotAfter)
-			}
-		}
-	}
-	earlier(tokenField, tokenExpiry(object.Spec.ClientConfig.BearerToken))
-	return name, at
-}
-
-// tokenExpiry returns when a JSON Web Token says that it expires; zero if it does not say so or is another token. Nothing is verified.
-func tokenExpiry(token []byte) time.Time {
-	parts := bytes.Split(token, []byte("."))
-	if len(parts) != 3 {
-		return time.Time{}
-	}
-	raw, err := base64.RawURLEncoding.DecodeString(string(parts[1]))
-	var claims struct {
-		Exp int64 `json:"exp"` // seconds since 1970, RFC 7519 section 4.1.4
-	}
-	if err != nil || json.Unmarshal(raw, &claims) != nil || claims.Exp <= 0 {
-		return time.Time{}
-	}
-	return time.Unix(claims.Exp, 0)
-}
-
-// expired returns a fault for the first certificate in text that is not valid at now.
-func expired(name string, text []byte, now time.Time) error {
-	for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {
-		cert, err := x509.ParseCertificate(block.Bytes)
-		switch {
-		case err != nil:
-			return fmt.Errorf("%s: %w", name, err)
-		case now.After(cert.NotAfter):
-			return fmt.Errorf("%s: the certificate of %q has expired at %s", name, cert.Subject, cert.NotAfter.UTC().Format(time.RFC3339))
-		case now.Before(cert.NotBefore):
-			return fmt.Errorf("%s: the certificate of %q is not valid before %s", name, cert.Subject, cert.NotBefore.UTC().Format(time.RFC3339))
-		}
-	}
-	return nil
 }
 
 // try asks one API server whether it is ready, and which of the rights that are needed it lacks.

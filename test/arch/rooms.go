@@ -272,7 +272,7 @@ var rooms = []room{
 	}},
 	{dir: "pkg/inputs/resolver", may: []string{"translator", logrus}},
 	{dir: "pkg/election", may: []string{
-		"backends", "pkg/feedback/metrics", "pkg/reconcile", "k8s.io/api/...", "k8s.io/apimachinery/...", "k8s.io/client-go/...",
+		"backends", "pkg/reconcile", "k8s.io/api/...", "k8s.io/apimachinery/...", "k8s.io/client-go/...",
 		"github.com/go-logr/logr", logrus, uuid,
 	}},
 	{dir: "pkg/election/electiontest", may: []string{

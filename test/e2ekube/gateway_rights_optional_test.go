@@ -5,10 +5,12 @@ package e2ekube_test
 import (
 	"encoding/base64"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -104,14 +106,11 @@ func (g *installedGateway) lead(r right) {
 			g.pod.Restart()
 		}
 		return
-	case r.role == quotaRole && r.verb == "create":
-		g.pod.Kill()
-		require.NoError(g.t, leases.DeleteCollection(g.t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}))
 	case r.role == quotaRole: // its Lease is there
 		await.True(g.t, func() bool {
 			list, err := leases.List(g.t.Context(), metav1.ListOptions{})
 			require.NoError(g.t, err)
-			return len(list.Items) > 0
+			return slices.ContainsFunc(list.Items, func(l coordinationv1.Lease) bool { return strings.HasPrefix(l.Name, quotaRole) })
 		}, "the gateway has a Lease")
 	default:
 		g.age()

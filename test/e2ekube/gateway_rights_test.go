@@ -47,8 +47,9 @@ type installedGateway struct {
 	users int // that were impersonated
 }
 
-// gatewayRoles are the roles of the gateway: in the host cluster, in a cluster that it serves, and for shared watches there.
-var gatewayRoles = []string{"netloom-gateway", upstreamAccount, "netloom-gateway-shared-watches"}
+// gatewayRoles are the roles of the gateway: in the host cluster, in a cluster that it serves, for shared watches there, and for the Lease of
+// the instance that writes what instances may see differently.
+var gatewayRoles = []string{"netloom-gateway", upstreamAccount, "netloom-gateway-shared-watches", "netloom-gateway-status"}
 
 // TestGatewayRights runs the gateway as the chart installs it, in a cluster that it also serves. The kustomizations give the same
 // rights. Each is used, or without it the requests that need it fail. The rights for shared watches only save the API server
@@ -60,6 +61,7 @@ func TestGatewayRights(t *testing.T) {
 	})
 	require.ElementsMatch(t, slices.Concat(rightsOf(t, gatewayOverlay(t)), rightsOf(t, upstreamObjects(t))), rightsOf(t, objects))
 	host, upstream, shared := rightsOfRole(t, objects, gatewayRoles[0]), rightsOfRole(t, objects, gatewayRoles[1]), rightsOfRole(t, objects, gatewayRoles[2])
+	status := rightsOfRole(t, objects, gatewayRoles[3])
 	require.Len(t, shared, 2*len(watchcache.Resources()))
 	g := installGateway(t, objects)
 
@@ -67,7 +69,7 @@ func TestGatewayRights(t *testing.T) {
 		require.NoError(t, g.needs(r))
 	}
 	g.listAll()
-	g.awaitUsed(gatewayUser, host)
+	g.awaitUsed(gatewayUser, slices.Concat(host, status))
 	g.awaitUsed(upstreamUser, shared)
 	for _, user := range []string{gatewayUser, upstreamUser} {
 		for _, r := range g.kube.Audit(user) {
@@ -90,6 +92,7 @@ func TestGatewayRights(t *testing.T) {
 		await.True(t, func() bool { return g.needs(r) == nil }, "%+v is back", r)
 	}
 	t.Run("shared watches", func(t *testing.T) { testRightsOfSharedWatches(t, g, shared) })
+	t.Run("the Lease for the status", func(t *testing.T) { testRightsOfStatus(t, g, status) })
 	t.Run("UpstreamClusters", func(t *testing.T) { testRightsInHostCluster(t, g, host) })
 	t.Run("health checks", func(t *testing.T) { testRightOfHealthChecks(t, g, objects) })
 }
@@ -147,7 +150,7 @@ spec:
 	require.NoError(t, err)
 	for _, r := range rightsOf(t, objects) {
 		user := upstreamUser
-		if slices.Contains([]string{gatewayRoles[0], quotaRole, credentialsRole}, r.role) {
+		if slices.Contains([]string{gatewayRoles[0], gatewayRoles[3], quotaRole, credentialsRole}, r.role) {
 			user = gatewayUser
 		}
 		await.True(t, func() bool { return may(t, kube, user, r) }, "the server knows %+v", r)
@@ -295,12 +298,50 @@ func testRightsInHostCluster(t *testing.T, g *installedGateway, host []right) {
 		g.awaitServed()
 		await.True(t, func() bool { return g.readiness() == "ok\n" }, "UpstreamClusters are read")
 		await.True(t, func() bool {
-			now, err := upstreamClusters(g.kube).Get(t.Context(), "a.example", metav1.GetOptions{})
-			require.NoError(t, err)
-			conditions, _, err := unstructured.NestedSlice(now.Object, "status", "conditions")
-			require.NoError(t, err)
-			return len(conditions) == 1 && conditions[0].(map[string]any)["observedGeneration"] == changed.GetGeneration()
+			for _, kind := range []string{v1alpha1.ConditionAccepted, v1alpha1.ConditionReady, v1alpha1.ConditionCredentialsCurrent} {
+				if c := g.condition(kind); c["status"] != "True" || c["observedGeneration"] != changed.GetGeneration() {
+					return false
+				}
+			}
+			return true
 		}, "the status is written")
+	}
+}
+
+// condition is a condition of the cluster; nil if it has none.
+func (g *installedGateway) condition(kind string) map[string]any {
+	g.t.Helper()
+	now, err := upstreamClusters(g.kube).Get(g.t.Context(), "a.example", metav1.GetOptions{})
+	require.NoError(g.t, err)
+	conditions, _, err := unstructured.NestedSlice(now.Object, "status", "conditions")
+	require.NoError(g.t, err)
+	for _, each := range conditions {
+		if c, ok := each.(map[string]any); ok && c["type"] == kind {
+			return c
+		}
+	}
+	return nil
+}
+
+// testRightsOfStatus takes the rights to the Lease away: the cluster is served, and nobody writes whether it is ready.
+func testRightsOfStatus(t *testing.T, g *installedGateway, status []right) {
+	for _, r := range status {
+		g.pod.Kill()
+		if r.verb == "create" {
+			require.NoError(t, g.kube.Client().CoordinationV1().Leases(home).DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{}))
+		}
+		giveBack := without(t, g.kube, gatewayUser, r)
+		g.pod.Restart()
+		g.awaitServed()
+		g.awaitMissed(gatewayUser, r)
+		text, err := g.pod.Get("/metrics")
+		require.NoError(t, err)
+		require.InDelta(t, 0, sample(text, "netloom_gateway_reports_status"), 0)
+		giveBack()
+		await.True(t, func() bool {
+			text, err := g.pod.Get("/metrics")
+			return err == nil && sample(text, "netloom_gateway_reports_status") == 1
+		}, "this instance writes the status")
 	}
 }
 

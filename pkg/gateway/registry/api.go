@@ -181,7 +181,8 @@ func (a *API) sync(ctx context.Context, name string) error {
 	if a.opts.ReadOnly {
 		return nil
 	}
-	return a.report(ctx, object, condition)
+	_, err = a.report(ctx, object, condition)
+	return err
 }
 
 // refresh looks again at the clusters whose standing has changed since then: another one has taken a host name or a place, or left it.
@@ -244,32 +245,34 @@ func shorten(message string) string {
 	return message
 }
 
-// report writes the condition, unless the object has it. Several gateways for one host cluster come to the same result, so that
-// they do not overwrite each other.
-func (a *API) report(ctx context.Context, object *unstructured.Unstructured, condition metav1.Condition) error {
+// report writes conditions, unless the object has them. Several gateways for one host cluster come to the same result about Accepted, so
+// that they do not overwrite each other. Somebody else may have been faster: then the watch delivers what is there now.
+func (a *API) report(ctx context.Context, object *unstructured.Unstructured, conditions ...metav1.Condition) (wrote bool, err error) {
 	var status v1alpha1.UpstreamClusterStatus
 	if raw, found := object.Object["status"].(map[string]any); found {
 		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(raw, &status); err != nil {
-			return err
+			return false, err
 		}
 	}
 	before := status.DeepCopy()
-	meta.SetStatusCondition(&status.Conditions, condition)
+	for _, c := range conditions {
+		meta.SetStatusCondition(&status.Conditions, c)
+	}
 	if equality.Semantic.DeepEqual(before, &status) {
-		return nil
+		return false, nil
 	}
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&status)
 	if err != nil {
-		return err
+		return false, err
 	}
 	next := object.DeepCopy()
 	next.Object["status"] = content
 	_, err = a.client.UpdateStatus(ctx, next, metav1.UpdateOptions{})
 	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
-		return nil // the watch delivers what is there now
+		return false, nil
 	}
 	if err != nil {
-		return fmt.Errorf("write a status: %w", err)
+		return false, fmt.Errorf("write a status: %w", err)
 	}
-	return nil
+	return true, nil
 }

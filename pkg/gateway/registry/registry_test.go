@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/dynamic/fake"
 	"sigs.k8s.io/yaml"
 
@@ -242,12 +243,18 @@ func TestAFileThatIsNoneIsAFault(t *testing.T) {
 	s.has(t, map[string]string{"b": "https://b"})
 }
 
+// fakeAPI is an API that has UpstreamClusters.
+func fakeAPI() (*fake.FakeDynamicClient, dynamic.ResourceInterface) {
+	resource := v1alpha1.GroupVersion.WithResource(v1alpha1.PluralUpstreamCluster)
+	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{resource: "UpstreamClusterList"})
+	return client, client.Resource(resource)
+}
+
 func TestAPI(t *testing.T) {
 	s := newSet()
 	s.names, s.beyond = map[string]string{"c": "a"}, map[string]bool{"d": true}
 	log, _ := logtest.NewNullLogger()
-	resource := v1alpha1.GroupVersion.WithResource(v1alpha1.PluralUpstreamCluster)
-	client := fake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), map[schema.GroupVersionResource]string{resource: "UpstreamClusterList"})
+	client, clusters := fakeAPI()
 	decode := func(text string, generation int64) *unstructured.Unstructured {
 		o := &unstructured.Unstructured{}
 		require.NoError(t, yaml.Unmarshal([]byte(text), &o.Object))
@@ -259,7 +266,6 @@ func TestAPI(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- api.Run(ctx) }()
-	clusters := client.Resource(resource)
 	for _, text := range []string{object("a", "https://a1"), object("b", "ftp://b1"), object("c", "https://c1")} {
 		_, err := clusters.Create(ctx, decode(text, 1), metav1.CreateOptions{})
 		require.NoError(t, err)

@@ -6,6 +6,14 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // faults: the gateway then continues to serve the last generation without faults.
 const ConditionAccepted = "Accepted"
 
+// ConditionReady is true if at least one API server of the cluster is ready, as the gateway sees it. The reason is the common cause if none
+// is, see upstream.Cause; the message lists those that are not.
+const ConditionReady = "Ready"
+
+// ConditionCredentialsCurrent is true if the certificates and the token of the object, and those that it refers to, can be obtained and have
+// not expired.
+const ConditionCredentialsCurrent = "CredentialsCurrent"
+
 // UpstreamCluster is a cluster whose API servers the gateway serves, at the host name that is the name of the object and at
 // secureServing.serverNames.
 //
@@ -13,6 +21,7 @@ const ConditionAccepted = "Accepted"
 // +kubebuilder:subresource:status
 // +kubebuilder:resource:path=upstreamclusters,singular=upstreamcluster,scope=Cluster,categories=netloom
 // +kubebuilder:printcolumn:name=Accepted,type=string,JSONPath=`.status.conditions[?(@.type=="Accepted")].status`
+// +kubebuilder:printcolumn:name=Ready,type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
 // +kubebuilder:printcolumn:name=Age,type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:printcolumn:name=Message,type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Accepted")].message`
 type UpstreamCluster struct {
@@ -216,7 +225,8 @@ type SecureServing struct {
 
 // UpstreamClusterStatus is the observed state of an UpstreamCluster.
 type UpstreamClusterStatus struct {
-	// The condition Accepted. observedGeneration is the generation that it describes.
+	// The conditions Accepted, Ready and CredentialsCurrent. observedGeneration is the generation that they describe. One instance of the
+	// gateway, the holder of a Lease, writes the last two.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
