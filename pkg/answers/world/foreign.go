@@ -18,18 +18,6 @@ type Foreign struct {
 	network    bool // it is among the networks, which may be evaluated
 }
 
-// concerns lists which connections it is about.
-func (f *Foreign) concerns() []concern {
-	if f.Namespaces == nil {
-		return []concern{{}}
-	}
-	out := make([]concern, len(f.Namespaces))
-	for i, namespace := range f.Namespaces {
-		out[i] = concern{namespace: namespace}
-	}
-	return out
-}
-
 // foreignObject is what is read of the object of such a kind.
 type foreignObject struct {
 	Metadata struct{ Name string }
@@ -78,8 +66,6 @@ func named(s *metav1.LabelSelector) []string {
 	return nil
 }
 
-func isPrimary(role string) bool { return strings.EqualFold(role, "Primary") }
-
 // ofSubnet is the scope of a Subnet: one that is private, that has ACLs, or that is in another VPC than the default one separates its pods.
 func ofSubnet(_ string, o *foreignObject) ([]string, bool) {
 	vpc := o.Spec.VPC
@@ -91,9 +77,6 @@ func ofVPC(_ string, o *foreignObject) ([]string, bool) {
 	return namespacesOf(o), o.Metadata.Name != DefaultVPC
 }
 
-// DefaultVPC is the VPC of kube-ovn in which pods are unless a Subnet has another.
-const DefaultVPC = "ovn-cluster"
-
 // ofOtherNetworks is the scope of an object that only matters to networks that others make.
 func ofOtherNetworks(string, *foreignObject) ([]string, bool) { return nil, false }
 
@@ -103,12 +86,6 @@ func namespacesOf(o *foreignObject) []string {
 	}
 	return o.Spec.Namespaces
 }
-
-// The API groups whose objects are looked into.
-const (
-	groupOVNKubernetes = "k8s.ovn.org"
-	groupKubeOVN       = "kubeovn.io"
-)
 
 // egressFirewall is evaluated where it is read: its spec has to stay.
 const egressFirewall = groupOVNKubernetes + "/EgressFirewall"
@@ -185,28 +162,4 @@ func ForeignOf(group, kind, namespace string, content []byte) (Foreign, bool) {
 	}
 	namespaces, decides := scope(namespace, &o)
 	return Foreign{Kind: kind, Namespaces: namespaces}, decides
-}
-
-// AddForeign adds an object of a kind that may decide on connections, if it does. The namespace is "" for one that has none or whose
-// namespace is not known.
-func (r *Reading) AddForeign(group, kind, namespace string, content []byte) {
-	f, decides := ForeignOf(group, kind, namespace, content)
-	if o, ok := networkObject(group, kind, namespace, content); ok {
-		r.Networks, f.network = append(r.Networks, o), true
-	}
-	if !decides {
-		return
-	}
-	r.Foreign = append(r.Foreign, f)
-	if at, found := slices.BinarySearch(r.Unjudged, kind); !found {
-		r.Unjudged = slices.Insert(r.Unjudged, at, kind)
-	}
-}
-
-// AddUnlisted adds a kind that could not be listed.
-func (r *Reading) AddUnlisted(kind string) {
-	at, found := slices.BinarySearch(r.Unlisted, kind)
-	if !found {
-		r.Unlisted = slices.Insert(r.Unlisted, at, kind)
-	}
 }

@@ -2,13 +2,18 @@ package world
 
 import (
 	"encoding/json"
-	"maps"
 	"slices"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/netloom/netloom/pkg/answers/name"
 	"github.com/netloom/netloom/pkg/object"
+)
+
+// The API groups whose objects are looked into.
+const (
+	groupOVNKubernetes = "k8s.ovn.org"
+	groupKubeOVN       = "kubeovn.io"
 )
 
 // NetworkObject is an object of a network plugin that may put pods on a network of their own. Package network evaluates it.
@@ -152,130 +157,7 @@ func (o *Open) wide() bool {
 	return o.With&^(OtherNode|OtherService|OtherVIP|OtherVIPOutside|OtherDNS|OtherHosts) != 0 || o.With == 0
 }
 
-// concern is which connections it is about.
-func (o *Open) concern() concern {
-	switch {
-	case o.Pod != "":
-		return concern{pod: o.Pod}
-	case o.Namespace != "":
-		return concern{namespace: o.Namespace}
-	}
-	return concern{open: o}
-}
+func isPrimary(role string) bool { return strings.EqualFold(role, "Primary") }
 
-// about reports whether it is about a connection between ends, or about those of a single end.
-func (o *Open) about(ends []involved) bool {
-	for i := range ends {
-		if !slices.Contains(ends[i].networks, o.Network) {
-			continue
-		}
-		if len(ends) == 1 {
-			return o.wide()
-		}
-		for k := range ends {
-			if o.Direct && ends[k].other&OtherService != 0 {
-				continue
-			}
-			if k != i && (o.With == 0 || o.With&ends[k].as(o.Network, ends[i].other) != 0) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// as is what an end is, seen from a pod on a network, or from a Service with such pods.
-func (i *involved) as(network string, from Other) Other {
-	out := i.other &^ OtherVIP
-	for _, n := range i.networks {
-		if n == network {
-			out |= OtherSame
-		} else {
-			out |= OtherPod
-		}
-	}
-	if (i.other|from)&OtherVIP != 0 {
-		if out&OtherPod != 0 {
-			out |= OtherVIP
-		}
-		if out&OtherOutside != 0 {
-			out |= OtherVIPOutside
-		}
-	}
-	return out
-}
-
-// place finds out what an end is for networks, and on which it is.
-func (w *World) place(e *End, out *involved) {
-	known := w.State.Networks
-	if known == nil || len(known.Open) == 0 {
-		return
-	}
-	add := func(k object.Key) {
-		if k.Cluster != w.State.Cluster {
-			out.other |= OtherCluster
-		}
-		if known.DNS[k] {
-			out.other |= OtherDNS
-		}
-		if n := known.Of[k]; !slices.Contains(out.networks, n) {
-			out.networks = append(out.networks, n)
-		}
-	}
-	switch {
-	case e.Service != nil:
-		out.other |= OtherService
-		for _, f := range e.Service.Frontends {
-			for i := range f.Backends {
-				pods := w.byAddr[f.Backends[i].Addr]
-				if len(pods) == 0 {
-					out.other |= OtherHosts
-				}
-				for _, p := range pods {
-					add(p.Key)
-				}
-			}
-		}
-	case e.Key != (object.Key{}):
-		add(e.Key)
-	case e.Kind == name.Address:
-		w.placeAddress(e, out, add)
-	default: // a node, or a pod on its network
-		out.other |= OtherNode
-	}
-}
-
-func (w *World) placeAddress(e *End, out *involved, add func(object.Key)) {
-	for _, a := range e.Addrs {
-		pods, frontends := w.byAddr[a], w.doubting().frontends[a]
-		for _, p := range pods {
-			add(p.Key)
-		}
-		for _, f := range frontends {
-			out.other |= f.other
-			for _, k := range f.backends {
-				add(k)
-			}
-		}
-		switch {
-		case w.nodeOf[a] != "":
-			out.other |= OtherNode
-		case len(pods)+len(frontends) == 0:
-			out.other |= OtherOutside
-		}
-	}
-}
-
-// Judged leaves out of a reading that networks were ignored. The parts of r that it changes are copied before.
-func (r *Reading) Judged() {
-	r.Ignored = maps.Clone(r.Ignored)
-	for i := range r.Networks {
-		kind := r.Networks[i].Kind
-		if r.Ignored[kind]--; r.Ignored[kind] <= 0 {
-			delete(r.Ignored, kind)
-		}
-	}
-	r.Unjudged = slices.DeleteFunc(slices.Clone(r.Unjudged), func(kind string) bool {
-		return !slices.ContainsFunc(r.Foreign, func(f Foreign) bool { return f.Kind == kind && !f.network })
-	})
-}
+// DefaultVPC is the VPC of kube-ovn in which pods are unless a Subnet has another.
+const DefaultVPC = "ovn-cluster"

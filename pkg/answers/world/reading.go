@@ -5,11 +5,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-
-	networkingv1 "k8s.io/api/networking/v1"
-
-	ovnkubernetes "github.com/netloom/netloom/pkg/apis/ovnkubernetes/v1"
-	"github.com/netloom/netloom/pkg/object"
 )
 
 // Notes lists what was left out, one line each.
@@ -32,69 +27,60 @@ func countsText(of map[string]int) string {
 	return strings.Join(words, ", ")
 }
 
-// firewallDoubts are those about EgressFirewalls: where they are part of the answer, about those that name destinations by DNS.
-func (s *State) firewallDoubts(about func(concern) bool) []string {
-	var names []string
-	for _, f := range s.Objects.Firewalls {
-		unknown := !s.Firewalls || slices.ContainsFunc(f.Spec.Egress, func(r ovnkubernetes.EgressFirewallRule) bool { return r.To.DNSName != "" })
-		if unknown && about(concern{namespace: f.Namespace}) {
-			names = append(names, f.Namespace+"/"+f.Name)
-		}
-	}
-	switch {
-	case len(names) == 0:
-		return nil
-	case !s.Firewalls:
-		return []string{"not evaluated here, although they decide on connections: " + counted(len(names), "EgressFirewall")}
-	}
-	slices.Sort(names)
-	return []string{"EgressFirewalls name destinations by DNS, whose addresses are not known: " + firstOf(names)}
-}
-
-// unread lists the kinds that a cluster did not let be read, and on which answers depend: cluster-wide policies, and namespaces if policies
-// select them by labels that only their objects have.
-func (s *State) unread() []string {
-	if s.Reading == nil || !s.Reading.Live {
-		return nil
-	}
-	return slices.DeleteFunc(slices.Clone(s.Unavailable), func(kind string) bool {
-		return !object.IsClusterPolicy(kind) && (kind != object.KindNamespace || !slices.ContainsFunc(s.Objects.Policies, selectsByLabels))
-	})
-}
-
-// selectsByLabels reports whether a policy has a peer of namespaces with certain labels.
-func selectsByLabels(p *networkingv1.NetworkPolicy) bool {
-	selects := func(peer networkingv1.NetworkPolicyPeer) bool {
-		by := peer.NamespaceSelector
-		return by != nil && len(by.MatchLabels)+len(by.MatchExpressions) > 0
-	}
-	return slices.ContainsFunc(p.Spec.Ingress, func(r networkingv1.NetworkPolicyIngressRule) bool { return slices.ContainsFunc(r.From, selects) }) ||
-		slices.ContainsFunc(p.Spec.Egress, func(r networkingv1.NetworkPolicyEgressRule) bool { return slices.ContainsFunc(r.To, selects) })
-}
-
-// Unaddressed lists the pods that take part in no connection because they have no address yet. Those that are being deleted will have
-// none.
-func (s *State) Unaddressed() []string {
-	ends := map[string]bool{}
-	for _, p := range s.Objects.Pods {
-		if p.DeletionTimestamp != nil {
-			ends[p.Namespace+"/"+p.Name] = true
-		}
-	}
-	var out []string
-	for e := range s.View.Endpoints() {
-		if full := e.Key.Namespace + "/" + e.Key.Name; e.Key.Cluster == s.Cluster && len(e.AllAddrs()) == 0 && !ends[full] {
-			out = append(out, full)
-		}
-	}
-	slices.Sort(out)
-	return out
-}
-
 // counted is a number with its noun.
 func counted(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// AddForeign adds an object of a kind that may decide on connections, if it does. The namespace is "" for one that has none or whose
+// namespace is not known.
+func (r *Reading) AddForeign(group, kind, namespace string, content []byte) {
+	f, decides := ForeignOf(group, kind, namespace, content)
+	if o, ok := networkObject(group, kind, namespace, content); ok {
+		r.Networks, f.network = append(r.Networks, o), true
+	}
+	if !decides {
+		return
+	}
+	r.Foreign = append(r.Foreign, f)
+	if at, found := slices.BinarySearch(r.Unjudged, kind); !found {
+		r.Unjudged = slices.Insert(r.Unjudged, at, kind)
+	}
+}
+
+// AddUnlisted adds a kind that could not be listed.
+func (r *Reading) AddUnlisted(kind string) {
+	at, found := slices.BinarySearch(r.Unlisted, kind)
+	if !found {
+		r.Unlisted = slices.Insert(r.Unlisted, at, kind)
+	}
+}
+
+// Judged leaves out of a reading that networks were ignored. The parts of r that it changes are copied before.
+func (r *Reading) Judged() {
+	r.Ignored = maps.Clone(r.Ignored)
+	for i := range r.Networks {
+		kind := r.Networks[i].Kind
+		if r.Ignored[kind]--; r.Ignored[kind] <= 0 {
+			delete(r.Ignored, kind)
+		}
+	}
+	r.Unjudged = slices.DeleteFunc(slices.Clone(r.Unjudged), func(kind string) bool {
+		return !slices.ContainsFunc(r.Foreign, func(f Foreign) bool { return f.Kind == kind && !f.network })
+	})
+}
+
+// shownDoubts is how many names a doubt lists.
+const shownDoubts = 3
+
+// firstOf formats the first of some names, and how many more there are.
+func firstOf(names []string) string {
+	text := strings.Join(names[:min(len(names), shownDoubts)], ", ")
+	if more := len(names) - shownDoubts; more > 0 {
+		text += fmt.Sprintf(", … (%d more)", more)
+	}
+	return text
 }

@@ -3,6 +3,7 @@ package world
 import (
 	"net/netip"
 	"slices"
+	"sync"
 
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
@@ -10,8 +11,20 @@ import (
 
 // New indexes a state.
 func New(state State) *World {
-	w := index(state)
+	w := lazily(index(state))
 	w.join()
+	return w
+}
+
+// lazily completes a world with what is made when it is first asked for.
+func lazily(w *World) *World {
+	w.doubting = sync.OnceValue(func() *doubting { return newDoubting(w) })
+	w.wouldBe = sync.OnceValue(func() *World {
+		if w.State.WouldBe == nil {
+			return nil
+		}
+		return New(w.State.WouldBe())
+	})
 	return w
 }
 
@@ -23,7 +36,7 @@ func (w *World) join() {
 		if set.members[s.Cluster] != nil {
 			return
 		}
-		other := index(s)
+		other := lazily(index(s))
 		other.set, set.members[s.Cluster] = set, other
 	}
 	for _, s := range w.State.Others {

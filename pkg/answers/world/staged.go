@@ -14,13 +14,6 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 )
 
-// Staged is a policy that is staged: it is not part of the snapshot.
-type Staged struct {
-	Policy object.Ref `json:"policy"`
-	// Replaces is the policy of the same kind and namespace that it is to replace; zero if it is to be added.
-	Replaces object.Ref `json:"replaces,omitzero"`
-}
-
 // Promotion is what puts staged policies in force.
 type Promotion struct {
 	Staged []Staged         // all that are staged, sorted by name

@@ -130,3 +130,10 @@ type Reading struct {
 	// Live means that a cluster was read: a pod without an address has none yet.
 	Live bool `json:"live,omitempty"`
 }
+
+// Staged is a policy that is staged: it is not part of the snapshot.
+type Staged struct {
+	Policy object.Ref `json:"policy"`
+	// Replaces is the policy of the same kind and namespace that it is to replace; zero if it is to be added.
+	Replaces object.Ref `json:"replaces,omitzero"`
+}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"net/netip"
 	"slices"
-	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -34,7 +33,7 @@ type World struct {
 	wouldBe    func() *World
 }
 
-// index indexes a state without the other clusters.
+// index indexes a state without the other clusters, and without what is made when it is asked for.
 func index(state State) *World {
 	judges := state.Snapshot != nil
 	if !judges {
@@ -71,13 +70,6 @@ func index(state State) *World {
 		w.balancers[full] = append(w.balancers[full], lb)
 	}
 	w.fileSubjects()
-	w.doubting = sync.OnceValue(func() *doubting { return newDoubting(w) })
-	w.wouldBe = sync.OnceValue(func() *World {
-		if w.State.WouldBe == nil {
-			return nil
-		}
-		return New(w.State.WouldBe())
-	})
 	return w
 }
 
