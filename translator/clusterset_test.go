@@ -113,12 +113,12 @@ func (s *clusterSet) feed(t *testing.T, tr *translator.Translator) {
 		}
 		for _, k := range shuffled(s.order, now) {
 			if o := now[k]; !reflect.DeepEqual(s.fedPeers[name][k], o) {
-				require.NoError(t, tr.PutPeer(name, o))
+				require.NoError(t, tr.PutOther(name, o))
 			}
 		}
 		for _, k := range shuffled(s.order, s.fedPeers[name]) {
 			if now[k] == nil {
-				tr.RemovePeer(name, k.kind, k.namespace, k.name)
+				tr.RemoveOther(name, k.kind, k.namespace, k.name)
 			}
 		}
 		s.fedPeers[name] = now

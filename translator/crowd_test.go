@@ -158,7 +158,7 @@ func TestAThousandObjectsAtTheLimitStayWithinTheBudget(t *testing.T) {
 			for _, all := range objects {
 				for _, o := range all {
 					if c.peers {
-						require.NoError(t, tr.PutPeer("b", o))
+						require.NoError(t, tr.PutOther("b", o))
 					} else {
 						put(t, tr, o)
 					}

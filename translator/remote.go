@@ -125,7 +125,7 @@ func (t *Translator) putRemoteAgain(ref object.Ref) {
 	key := keyOfRemote(ref)
 	if ref.Kind == object.KindNamespace {
 		ns := t.remotes.namespaces[ref]
-		if of := t.peers[key.Cluster]; ns == nil && of != nil {
+		if of := t.others[key.Cluster]; ns == nil && of != nil {
 			ns = of.namespaces[key.Name]
 		}
 		if ns != nil {

@@ -53,7 +53,7 @@ const fromEverywhere = `{podSelector: {}, ingress: [{from: [{namespaceSelector: 
 func TestTheNewestPodsOfAnotherClusterMatchNothing(t *testing.T) {
 	tr := translator.New(fewPeers())
 	put(t, tr, newNamespace(nil), newPod("db", "10.0.0.1", "db", nil), newPolicy(t, "p", fromEverywhere))
-	peer := func(cluster string, o metav1.Object) { require.NoError(t, tr.PutPeer(cluster, o)) }
+	peer := func(cluster string, o metav1.Object) { require.NoError(t, tr.PutOther(cluster, o)) }
 	peer("b", aged(newNamespace(nil), "", 0)) // it takes a kilobyte, and each pod 2.6
 	for i := range 6 {
 		peer("b", remotePod("shop", fmt.Sprint("p", i), i, 9-i)) // p5 is the oldest
@@ -62,9 +62,9 @@ func TestTheNewestPodsOfAnotherClusterMatchNothing(t *testing.T) {
 	require.Contains(t, messages(tr), "Budget/b/peers: the pods and namespaces of cluster b exceed their budget: 4 do not fit. "+
 		"The others take 0.0 MiB of 0.0 MiB, the limit of a cluster; the largest is ")
 	require.Len(t, tr.Problems(), 1)
-	require.Equal(t, 6, tr.PeerPods("b"), "all of them are known")
+	require.Equal(t, 6, tr.OtherPods("b"), "all of them are known")
 
-	tr.RemovePeer("b", object.KindPod, "shop", "p5")
+	tr.RemoveOther("b", object.KindPod, "shop", "p5")
 	require.Equal(t, "b/shop/p3 b/shop/p4", sources(tr.Snapshot()), "the next one has its labels back")
 	peer("b", remotePod("shop", "p9", 9, 0))
 	require.Equal(t, "b/shop/p4 b/shop/p9", sources(tr.Snapshot()))
@@ -90,12 +90,12 @@ func TestABusyLabelCostsAClusterOnce(t *testing.T) {
 	opts.Shares.Peers = budget.Shares{Namespace: 40 << 10, Total: 40 << 10}
 	tr := translator.New(opts)
 	for i := range 30 {
-		require.NoError(t, tr.PutPeer("b", aged(newPod(fmt.Sprint("p", i), fmt.Sprint("10.9.0.", i), "web", nil), "shop", i)))
+		require.NoError(t, tr.PutOther("b", aged(newPod(fmt.Sprint("p", i), fmt.Sprint("10.9.0.", i), "web", nil), "shop", i)))
 	}
 	tr.Snapshot()
 	require.Empty(t, tr.Problems())
 	for i := range 30 {
-		require.NoError(t, tr.PutPeer("b", remotePod("shop", fmt.Sprint("p", i), i, i)))
+		require.NoError(t, tr.PutOther("b", remotePod("shop", fmt.Sprint("p", i), i, i)))
 	}
 	tr.Snapshot()
 	require.NotEmpty(t, tr.Problems())
@@ -109,11 +109,11 @@ func TestAPodWithTooManyLabelsIsNoPeer(t *testing.T) {
 	for i := range 1000 {
 		p.Labels[fmt.Sprint("k", i)] = "v"
 	}
-	require.NoError(t, tr.PutPeer("b", newNamespace(nil)))
-	require.NoError(t, tr.PutPeer("b", p))
+	require.NoError(t, tr.PutOther("b", newNamespace(nil)))
+	require.NoError(t, tr.PutOther("b", p))
 	require.Empty(t, sources(tr.Snapshot()))
 	require.Contains(t, messages(tr), "it has 1002 labels and named ports, more than 1000, the limit for one pod; it matches no policy")
-	require.NoError(t, tr.PutPeer("b", remotePod("shop", "p", 1, 1)))
+	require.NoError(t, tr.PutOther("b", remotePod("shop", "p", 1, 1)))
 	require.Equal(t, "b/shop/p", sources(tr.Snapshot()))
 	require.Empty(t, tr.Problems())
 }
@@ -140,19 +140,19 @@ func TestPeersDependOnTheObjectsAlone(t *testing.T) {
 				key := cluster + " " + kind + " " + ns + " " + name
 				if r.IntN(4) == 0 {
 					if kind == object.KindNamespace {
-						tr.RemovePeer(cluster, kind, "", name)
+						tr.RemoveOther(cluster, kind, "", name)
 					} else {
-						tr.RemovePeer(cluster, kind, ns, name)
+						tr.RemoveOther(cluster, kind, ns, name)
 					}
 					delete(live, key)
 					continue
 				}
-				require.NoError(t, tr.PutPeer(cluster, o))
+				require.NoError(t, tr.PutOther(cluster, o))
 				live[key] = o
 			}
 			fresh := start()
 			for key, o := range live {
-				require.NoError(t, fresh.PutPeer(strings.Fields(key)[0], o))
+				require.NoError(t, fresh.PutOther(strings.Fields(key)[0], o))
 			}
 			require.Equal(t, dump(fresh.Snapshot()), dump(tr.Snapshot()), "seed %d, step %d", seed, step)
 			require.Equal(t, messages(fresh), messages(tr), "seed %d, step %d", seed, step)

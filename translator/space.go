@@ -134,7 +134,7 @@ func (t *Translator) reportOverlaps() {
 			s.news[cluster] = true
 		}
 		clear(s.inside)
-		for _, of := range t.peers {
+		for _, of := range t.others {
 			for key := range of.pods {
 				if e := t.pods.byKey[key]; e != nil {
 					s.look(key, e.endpoint.Addrs)

@@ -36,7 +36,7 @@ func TestOverlapsOfClustersAreReported(t *testing.T) {
 		}
 		return out
 	}
-	put := func(cluster string, o any) { require.NoError(t, tr.PutPeer(cluster, o)) }
+	put := func(cluster string, o any) { require.NoError(t, tr.PutOther(cluster, o)) }
 	require.NoError(t, tr.Put(nodeOf("n1", "10.244.1.0/24", "fd00:1::/64")))
 	require.NoError(t, tr.Put(podAt("own", "10.244.1.9")))
 	put("b", podAt("apart", "10.245.0.1", "fd00:2::1"))
@@ -58,7 +58,7 @@ func TestOverlapsOfClustersAreReported(t *testing.T) {
 	require.Contains(t, reported()[0], "10.244.1.5 is in 10.244.1.0/24, a pod CIDR of node n2")
 	require.Contains(t, reported()[0], "cluster b with such addresses: 1", "no node has the IPv6 range any more")
 
-	tr.RemovePeer("b", object.KindPod, "shop", "web-0")
+	tr.RemoveOther("b", object.KindPod, "shop", "web-0")
 	require.Len(t, reported(), 1)
 	tr.Remove(object.KindNode, "", "n0")
 	tr.Remove(object.KindNode, "", "n2")
@@ -75,7 +75,7 @@ func BenchmarkOverlaps(b *testing.B) {
 		b.Run(fmt.Sprintf("pods=%d", n), func(b *testing.B) {
 			tr := translator.New(translator.Options{Cluster: "a", ClusterSet: field.LocalByDefault})
 			for i := range n {
-				require.NoError(b, tr.PutPeer("b", podAt(fmt.Sprint("p", i), fmt.Sprintf("10.%d.%d.%d", i>>16, i>>8&255, i&255))))
+				require.NoError(b, tr.PutOther("b", podAt(fmt.Sprint("p", i), fmt.Sprintf("10.%d.%d.%d", i>>16, i>>8&255, i&255))))
 			}
 			for i := range b.N {
 				require.NoError(b, tr.Put(nodeOf("n", fmt.Sprintf("10.0.%d.0/24", i%2))))

@@ -66,7 +66,7 @@ type Translator struct {
 	pods      podTable
 	opaque    *opaquePods
 	remotes   *remotes
-	peers     map[string]*peerObjects // by cluster
+	others    map[string]*otherObjects // by cluster
 	space     addressSpace
 	sets      *sets.Table
 	hosts     *host.Table
@@ -94,7 +94,7 @@ func New(opts Options) *Translator {
 		dirty:    &dirty.Queue{},
 		problems: &object.Problems{},
 		pods:     newPodTable(),
-		peers:    map[string]*peerObjects{},
+		others:   map[string]*otherObjects{},
 		space:    newAddressSpace(),
 		snapshot: intent.NewSnapshot(),
 	}

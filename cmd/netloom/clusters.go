@@ -42,7 +42,7 @@ func (f *clustersFlag) addTo(out *offline.Manifests) error {
 		if !config.IsClusterName(name) || path == "" {
 			faults = append(faults, fmt.Errorf("--peer-manifests: %q: expected NAME=DIRECTORY", text))
 		}
-		out.Peers = append(out.Peers, offline.Peer{Name: name, Path: path})
+		out.Others = append(out.Others, offline.Other{Name: name, Path: path})
 	}
 	switch config.PeerSelectors(f.selectors) {
 	case config.PeersLocal:

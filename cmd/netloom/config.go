@@ -120,13 +120,13 @@ func connectUpstream(ctx context.Context, cfg *configuration, opts *daemon.Optio
 // othersOf converts the settings of other clusters to options of the daemon.
 func othersOf(cfg *config.Config) daemon.Others {
 	out := daemon.Others{
-		Kubeconfig: cmp.Or(cfg.Peers.Kubeconfig, cfg.Kubeconfig), Upstreams: daemon.Upstreams(cfg.Peers.Upstreams),
-		Everywhere: cfg.Peers.Selectors == config.PeersSet,
+		Kubeconfig: cmp.Or(cfg.Others.Kubeconfig, cfg.Kubeconfig), Upstreams: daemon.Upstreams(cfg.Others.Upstreams),
+		Everywhere: cfg.Others.Selectors == config.PeersSet,
 	}
-	for _, p := range cfg.Peers.Clusters {
+	for _, p := range cfg.Others.Clusters {
 		out.Clusters = append(out.Clusters, daemon.Other{Name: p.Name, Context: p.Place})
 	}
-	for _, p := range cfg.Peers.Manifests {
+	for _, p := range cfg.Others.Manifests {
 		out.Clusters = append(out.Clusters, daemon.Other{Name: p.Name, Manifests: p.Place})
 	}
 	return out

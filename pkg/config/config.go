@@ -45,7 +45,7 @@ type Config struct {
 	EndpointsAPI    EndpointsAPI
 	Cluster         string // "" means the only one
 	Owner           string
-	Peers           Peers
+	Others          Others
 	ZoneNode        string // whose pods are subjects; "" means every node
 
 	Families intent.Families // zero uses those of the pods

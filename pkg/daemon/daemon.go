@@ -98,7 +98,7 @@ func New(opts Options, log logrus.FieldLogger) (*Daemon, error) {
 	}
 	if d.others != nil {
 		d.pipeline.Join(d.others)
-		d.metrics.Peers(d.otherClusters)
+		d.metrics.OtherClusters(d.otherClusters)
 	}
 	d.resolver = resolver.New(opts.Resolver, d.pipeline, d.metrics, log)
 	d.coverage = target.NewCoverage(d.metrics, log)

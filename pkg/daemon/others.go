@@ -98,10 +98,10 @@ func newRegistry(opts *Options, set *clusters.Set, log logrus.FieldLogger) (*ups
 }
 
 // otherClusters lists what is known of other clusters, for metrics.
-func (d *Daemon) otherClusters() []metrics.PeerCluster {
-	var out []metrics.PeerCluster
+func (d *Daemon) otherClusters() []metrics.OtherCluster {
+	var out []metrics.OtherCluster
 	for _, s := range d.others.States() {
-		out = append(out, metrics.PeerCluster{Name: s.Name, Pods: s.Pods, Read: s.Synced, Lost: s.Lost})
+		out = append(out, metrics.OtherCluster{Name: s.Name, Pods: s.Pods, Read: s.Synced, Lost: s.Lost})
 	}
 	return out
 }

@@ -39,9 +39,9 @@ type Manifests struct {
 	Over []string
 	// Without are objects to leave out, wherever they are declared. One that is not declared is an error.
 	Without []object.Ref
-	// Peers are further clusters, with their policies. With Set, also those in a List that a daemon wrote count, without policies.
-	Peers []Peer
-	Set   bool
+	// Others are further clusters, with their policies. With Set, also those in a List that a daemon wrote count, without policies.
+	Others []Other
+	Set    bool
 	// Backend is that whose limits are among the problems, for policies and Services: one of builtin.Explained. "" is builtin.OVN, or none
 	// with Live, since the daemon of a cluster reports its own. The limits of the devices of CNFs always are.
 	Backend string
@@ -154,7 +154,7 @@ func (m *member) meant(members []*member, all map[object.Ref]runtime.Object) wor
 		}
 	}
 	if m.judged {
-		m.putPeers(t, members)
+		m.putOthers(t, members)
 		m.meaning(t, members, &state)
 	}
 	for _, source := range m.sources {

@@ -18,8 +18,8 @@ import (
 	"github.com/netloom/netloom/translator/field"
 )
 
-// Peer is another cluster of the set: a directory or file of manifests.
-type Peer struct{ Name, Path string }
+// Other is another cluster of the set: a directory or file of manifests.
+type Other struct{ Name, Path string }
 
 // member is one of several clusters.
 type member struct {
@@ -49,10 +49,10 @@ func (m *manifests) others(opts *Manifests) ([]*member, error) {
 			out = append(out, read)
 		}
 	}
-	if len(opts.Peers) > 0 && opts.Translator.Cluster == "" {
+	if len(opts.Others) > 0 && opts.Translator.Cluster == "" {
 		return nil, errors.New("--peer-manifests needs --cluster, the name of the own cluster")
 	}
-	for _, p := range opts.Peers {
+	for _, p := range opts.Others {
 		// With its policies, a cluster counts in place of what a daemon has read of it.
 		out = slices.DeleteFunc(out, func(m *member) bool { return m.name() == p.Name })
 		of := Manifests{Paths: []string{p.Path}, Live: opts.Live, Ignore: opts.Ignore, Namespace: opts.Namespace, MaxFile: opts.MaxFile}
@@ -126,8 +126,8 @@ func madeUpBy(members []*member) func(netip.Addr) bool {
 	return func(a netip.Addr) bool { return all[a] }
 }
 
-// putPeers puts the pods and namespaces of the other members.
-func (m *member) putPeers(t *translator.Translator, members []*member) {
+// putOthers puts the pods and namespaces of the other members.
+func (m *member) putOthers(t *translator.Translator, members []*member) {
 	for _, other := range members {
 		if other == m {
 			continue
@@ -136,7 +136,7 @@ func (m *member) putPeers(t *translator.Translator, members []*member) {
 		for _, ref := range slices.SortedFunc(maps.Keys(all), object.Ref.Compare) {
 			switch o := all[ref].(type) {
 			case *corev1.Pod, *corev1.Namespace:
-				_ = t.PutPeer(other.name(), o) // it takes both kinds
+				_ = t.PutOther(other.name(), o) // it takes both kinds
 			}
 		}
 	}

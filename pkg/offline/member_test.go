@@ -102,7 +102,7 @@ func TestQuestionsAcrossClusters(t *testing.T) {
 	dir := clusterDirs(t)
 	files, err := offline.Load(offline.Manifests{
 		Paths: []string{filepath.Join(dir, "a")}, Translator: inSet("a"), Set: true,
-		Peers: []offline.Peer{{Name: "c", Path: filepath.Join(dir, "c")}, {Name: "b", Path: filepath.Join(dir, "b")}},
+		Others: []offline.Other{{Name: "c", Path: filepath.Join(dir, "c")}, {Name: "b", Path: filepath.Join(dir, "b")}},
 	})
 	require.NoError(t, err)
 	live, err := offline.Load(offline.Manifests{Paths: []string{"-"}, Stdin: bytes.NewReader(dumped(t, dir)), Live: true, Set: true})
@@ -158,7 +158,7 @@ func TestNamesOfClusters(t *testing.T) {
 `)
 	state, err := offline.Load(offline.Manifests{
 		Paths: []string{filepath.Join(dir, "a")}, Translator: inSet("a"), Set: true,
-		Peers: []offline.Peer{{Name: "b", Path: filepath.Join(dir, "b")}, {Name: "c", Path: filepath.Join(dir, "c")}, {Name: "deploy", Path: filepath.Join(dir, "c")}},
+		Others: []offline.Other{{Name: "b", Path: filepath.Join(dir, "b")}, {Name: "c", Path: filepath.Join(dir, "c")}, {Name: "deploy", Path: filepath.Join(dir, "c")}},
 	})
 	require.NoError(t, err)
 	inv := world.New(state)
@@ -216,7 +216,7 @@ func TestExplainAcrossClusters(t *testing.T) {
 func TestImpactAcrossClusters(t *testing.T) {
 	dir := clusterDirs(t)
 	opts := offline.Manifests{
-		Paths: []string{filepath.Join(dir, "a")}, Translator: inSet("a"), Set: true, Peers: []offline.Peer{{Name: "b", Path: filepath.Join(dir, "b")}},
+		Paths: []string{filepath.Join(dir, "a")}, Translator: inSet("a"), Set: true, Others: []offline.Other{{Name: "b", Path: filepath.Join(dir, "b")}},
 	}
 	writeFile(t, filepath.Join(dir, "b", "other.yaml"),
 		`{apiVersion: v1, kind: Pod, metadata: {name: other, namespace: shop}, status: {podIP: 10.2.0.8}}`)
@@ -245,22 +245,22 @@ func TestFaultsOfAnotherCluster(t *testing.T) {
 	dir := clusterDirs(t)
 	writeFile(t, filepath.Join(dir, "b", "bad.yaml"), "{apiVersion: v1, kind: Pod, metadata: {name: x, namespace: shop}, spec: 7}")
 	opts := offline.Manifests{
-		Paths: []string{filepath.Join(dir, "a")}, Translator: inSet("a"), Set: true, Peers: []offline.Peer{{Name: "b", Path: filepath.Join(dir, "b")}},
+		Paths: []string{filepath.Join(dir, "a")}, Translator: inSet("a"), Set: true, Others: []offline.Other{{Name: "b", Path: filepath.Join(dir, "b")}},
 	}
 	state, err := offline.Load(opts)
 	require.NoError(t, err)
 	require.Contains(t, state.Doubts(), "cluster b: 2 problems") // and the address that a has as well
 	for _, tc := range []struct {
 		name, own string
-		peers     []offline.Peer
+		peers     []offline.Other
 		err       string
 	}{
-		{"no name", "", opts.Peers, "--peer-manifests needs --cluster, the name of the own cluster"},
-		{"the own name", "b", opts.Peers, "two clusters have the name b"},
-		{"no directory", "a", []offline.Peer{{Name: "b", Path: filepath.Join(dir, "missing")}}, "cluster b: read manifests: "},
+		{"no name", "", opts.Others, "--peer-manifests needs --cluster, the name of the own cluster"},
+		{"the own name", "b", opts.Others, "two clusters have the name b"},
+		{"no directory", "a", []offline.Other{{Name: "b", Path: filepath.Join(dir, "missing")}}, "cluster b: read manifests: "},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			opts.Translator, opts.Peers = inSet(tc.own), tc.peers
+			opts.Translator, opts.Others = inSet(tc.own), tc.peers
 			_, err := offline.Load(opts)
 			require.ErrorContains(t, err, tc.err)
 		})

@@ -33,7 +33,7 @@ type Pipeline struct {
 	undelivered map[object.Ref]bool // drained before the source had synced
 	tasks       *tasks
 	collected   [][]object.Problem            // the inputs of the last problem list
-	peers       Peers                         // nil if there is one cluster
+	others      Others                        // nil if there is one cluster
 	retainer    retainer                      // the source, if it keeps missing objects; nil otherwise
 	inTargets   func() []retention.KeptObject // what targets keep; nil if none keeps anything
 	intake      intake
@@ -82,8 +82,8 @@ func New(source source.Source, opts translator.Options, log logrus.FieldLogger) 
 	}
 }
 
-// Peers is the other clusters of a set: see package peers. Feed is called by the pipeline's goroutine.
-type Peers interface {
+// Others is the other clusters of a set: see package clusters. Feed is called by the pipeline's goroutine.
+type Others interface {
 	Wake() <-chan struct{}
 	Ready() bool
 	Feed(t *translator.Translator)
@@ -92,7 +92,7 @@ type Peers interface {
 }
 
 // Join adds other clusters, whose pods policies may select as peers. It has to be called before Run.
-func (p *Pipeline) Join(peers Peers) { p.peers = peers }
+func (p *Pipeline) Join(others Others) { p.others = others }
 
 // KeptInTargets makes the pipeline report what targets keep as problems. It has to be called before Run.
 func (p *Pipeline) KeptInTargets(list func() []retention.KeptObject) { p.inTargets = list }
@@ -174,17 +174,17 @@ func (p *Pipeline) read() []object.Ref {
 
 // clusterSet returns the set of clusters; nil if there is one cluster.
 func (p *Pipeline) clusterSet() *manifest.ClusterSet {
-	if p.peers == nil {
+	if p.others == nil {
 		return nil
 	}
-	return &manifest.ClusterSet{Own: p.cluster, Everywhere: p.everywhere, Others: p.peers.Foreign()}
+	return &manifest.ClusterSet{Own: p.cluster, Everywhere: p.everywhere, Others: p.others.Foreign()}
 }
 
 // Run works until ctx ends. It does not run the source.
 func (p *Pipeline) Run(ctx context.Context) error {
 	var joined <-chan struct{}
-	if p.peers != nil {
-		joined = p.peers.Wake()
+	if p.others != nil {
+		joined = p.others.Wake()
 	}
 	for {
 		select {
@@ -239,11 +239,11 @@ func (p *Pipeline) Step() {
 
 // joined takes the changes of other clusters, and reports whether a snapshot may be made without waiting for more.
 func (p *Pipeline) joined() bool {
-	if p.peers == nil {
+	if p.others == nil {
 		return true
 	}
-	ready := p.peers.Ready()
-	p.peers.Feed(p.translator)
+	ready := p.others.Ready()
+	p.others.Feed(p.translator)
 	return ready
 }
 

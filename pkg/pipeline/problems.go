@@ -24,8 +24,8 @@ func (p *Pipeline) setProblems(problems []object.Problem) {
 // as these lists stay the same, so does the result: nothing is merged, and only lists that are copies are compared.
 func (p *Pipeline) collectProblems(further ...[]object.Problem) []object.Problem {
 	lists := append([][]object.Problem{p.source.Problems()}, further...)
-	if p.peers != nil {
-		lists = append(lists, p.peers.Problems())
+	if p.others != nil {
+		lists = append(lists, p.others.Problems())
 	}
 	was := p.Problems()
 	if slices.EqualFunc(lists, p.collected, equalProblems) {

@@ -55,17 +55,17 @@ func BenchmarkFlipInAPeer(b *testing.B) {
 			for n := range 9 {
 				other = otherCluster(n, pods)
 				for _, o := range other.Namespaces {
-					require.NoError(b, r.translator.PutPeer(fmt.Sprint("peer-", n), o))
+					require.NoError(b, r.translator.PutOther(fmt.Sprint("peer-", n), o))
 				}
 				for _, o := range other.Pods {
-					require.NoError(b, r.translator.PutPeer(fmt.Sprint("peer-", n), o))
+					require.NoError(b, r.translator.PutOther(fmt.Sprint("peer-", n), o))
 				}
 			}
 			r.sync(b)
 			flipped := map[bool]*corev1.Pod{true: relabel(relabel(own.Pods[0], "app", "none"), "tier", "none"), false: own.Pods[0]}
 			foreign := map[bool]*corev1.Pod{true: relabel(relabel(other.Pods[0], "app", "none"), "tier", "none"), false: other.Pods[0]}
 			local := func(to bool) { require.NoError(b, r.translator.Put(flipped[to])) }
-			remote := func(to bool) { require.NoError(b, r.translator.PutPeer("peer-8", foreign[to])) }
+			remote := func(to bool) { require.NoError(b, r.translator.PutOther("peer-8", foreign[to])) }
 			var took [2]time.Duration
 			for b.Loop() {
 				for _, to := range []bool{true, false} {
@@ -119,7 +119,7 @@ func BenchmarkForeignPods(b *testing.B) {
 					of.Snapshot()
 				}
 				b.StopTimer()
-				require.Equal(b, pods, of.PeerPods("peer-0"))
+				require.Equal(b, pods, of.OtherPods("peer-0"))
 				b.ReportMetric(float64(inUse()-without)/float64(9*pods), "B/pod")
 				runtime.KeepAlive(set)
 				stop()

@@ -49,7 +49,7 @@ func TestPodsOfAnotherCluster(t *testing.T) {
 	b.Apply(nodes + namespaces)
 	bw := &world{t: t, kube: b}
 	bw.create(remote, "app: checkout")
-	b.ApplyObjects(peerObjects(t))
+	b.ApplyObjects(otherObjects(t))
 
 	w := &world{t: t, kube: startKube(t), ovn: startOVN(t)}
 	w.kube.Apply(nodes + namespaces)
@@ -88,7 +88,7 @@ func TestPodsOfAnotherCluster(t *testing.T) {
 		b.StartAPI()
 		w.awaitLost(true)
 		require.Equal(t, before, w.ovn.Dump(), "nothing opens or closes")
-		b.ApplyObjects(peerObjects(t))
+		b.ApplyObjects(otherObjects(t))
 		w.awaitLost(false)
 	}
 	w.netloom.Stop()
@@ -152,8 +152,8 @@ spec:
 	w.netloom.Stop()
 }
 
-// peerObjects are what a cluster gives netloom of another one.
-func peerObjects(t *testing.T) []*unstructured.Unstructured {
+// otherObjects are what a cluster gives netloom of another one.
+func otherObjects(t *testing.T) []*unstructured.Unstructured {
 	t.Helper()
 	objects, err := deployment.Kustomize(filepath.Join(deployDir, "peer"))
 	require.NoError(t, err)

@@ -33,7 +33,7 @@ func auditedRights(t *testing.T) []right {
 		rightsOfRole(t, central(t, "readiness")(settings), readinessRole),                // by TestReadiness
 		rightsOfRole(t, central(t, "readiness-webhook")(settings), readinessWebhookRole), // by TestReadiness
 		rightsOf(t, []*unstructured.Unstructured{metrics}),                               // by TestSecureMetrics
-		rightsOf(t, peerObjects(t)),                                                      // by TestPodsOfAnotherCluster
+		rightsOf(t, otherObjects(t)),                                                     // by TestPodsOfAnotherCluster
 		rightsOfRole(t, central(t, "upstreams")(settings), upstreamsRole),                // by TestPodsOfAnotherCluster
 		rightsOf(t, gatewayOverlay(t)),                                                   // by TestGatewayRights
 		rightsOf(t, upstreamObjects(t)),                                                  // by TestGatewayRights

@@ -22,7 +22,7 @@ func TestTheManualListsEveryMetric(t *testing.T) {
 	m := metrics.New()
 	m.Target("ovn")
 	m.Kept(func() map[string]int { return nil })
-	m.Peers(func() []metrics.PeerCluster { return []metrics.PeerCluster{{Name: "b"}} })
+	m.OtherClusters(func() []metrics.OtherCluster { return []metrics.OtherCluster{{Name: "b"}} })
 	m.Views(func() []metrics.View { return []metrics.View{{Resource: "pods", Renewals: map[string]int{"back": 1}}} })
 	m.Event("Pod")
 	for rev := intent.Revision(1); rev < 3; rev++ {

@@ -287,16 +287,16 @@ func (s *Set) Feed(t *translator.Translator) {
 			o, ok := c.Source.Get(ref)
 			c.keep(ref, ok)
 			if !ok {
-				t.RemovePeer(c.Name, ref.Kind, ref.Namespace, ref.Name)
+				t.RemoveOther(c.Name, ref.Kind, ref.Namespace, ref.Name)
 				continue
 			}
-			if err := t.PutPeer(c.Name, o); err != nil {
+			if err := t.PutOther(c.Name, o); err != nil {
 				s.log.WithError(err).WithField("object", ref.String()).Warn("object left out")
 			}
 		}
 		if len(refs) > 0 {
 			c.mu.Lock()
-			c.pods = t.PeerPods(c.Name)
+			c.pods = t.OtherPods(c.Name)
 			c.mu.Unlock()
 		}
 	}

@@ -103,7 +103,7 @@ func TestPodsOfOtherClustersArePeersOnly(t *testing.T) {
 	}
 	tr := translator.New(translator.Options{Cluster: "a", ClusterSet: field.LocalByDefault})
 	require.NoError(t, tr.Put(pod("10.1.0.1")))
-	require.NoError(t, tr.PutPeer("b", pod("10.2.0.1")))
+	require.NoError(t, tr.PutOther("b", pod("10.2.0.1")))
 	state := world.State{Cluster: "a", Snapshot: tr.Snapshot(), View: tr.View()}
 	s := serve(&source{state: web.State{State: state, Number: 1, At: moment}})
 	var overview web.Overview

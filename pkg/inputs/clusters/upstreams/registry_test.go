@@ -155,7 +155,7 @@ func TestClustersJoinAndLeaveWithTheirFiles(t *testing.T) {
 
 	r.write("a.yaml", upstreamCluster("a", one))
 	r.write("b.yaml", upstreamCluster("b", one, two))
-	r.await("b joins", func() bool { return r.of.PeerPods("b") == 1 })
+	r.await("b joins", func() bool { return r.of.OtherPods("b") == 1 })
 	require.Len(t, r.set.States(), 1, "the own cluster is not another one")
 	r.await("b is watched", func() bool { return one.watches.Load()+two.watches.Load() == 1 })
 	dies, lives := one, two
@@ -164,16 +164,16 @@ func TestClustersJoinAndLeaveWithTheirFiles(t *testing.T) {
 	}
 	dies.die()
 	r.await("the other API server is used", func() bool { return lives.watches.Load() == 1 })
-	require.Equal(t, 1, r.of.PeerPods("b"))
+	require.Equal(t, 1, r.of.OtherPods("b"))
 	r.await("nothing is wrong", func() bool { return len(r.set.Problems()) == 0 })
 
 	r.write("b.yaml", upstreamCluster("b", lives)+"  clientConfig: {insecure: maybe}\n")
 	r.await("a fault is reported", func() bool { return len(r.set.Problems()) == 1 })
 	require.Contains(t, r.set.Problems()[0].Error(), "UpstreamCluster b: ")
-	require.Equal(t, 1, r.of.PeerPods("b"), "the version before stays in use")
+	require.Equal(t, 1, r.of.OtherPods("b"), "the version before stays in use")
 
 	require.NoError(t, os.Remove(filepath.Join(r.dir, "b.yaml")))
-	r.await("b leaves", func() bool { return r.of.PeerPods("b") == 0 && len(r.set.States()) == 0 })
+	r.await("b leaves", func() bool { return r.of.OtherPods("b") == 0 && len(r.set.States()) == 0 })
 	require.Empty(t, r.set.Problems())
 	r.await("no watch stays open", func() bool { return lives.watches.Load() == 0 })
 }
@@ -293,7 +293,7 @@ func TestClustersJoinAndLeaveWithTheirObjects(t *testing.T) {
 	require.Contains(t, r.set.Degraded()[0], "the list of other clusters has not been read")
 
 	h.down.Store(false)
-	r.await("b joins", func() bool { return r.of.PeerPods("b") == 1 })
+	r.await("b joins", func() bool { return r.of.OtherPods("b") == 1 })
 	r.await("all is read", r.set.Ready)
 	require.Len(t, r.set.States(), 1, "the own cluster is not another one")
 	r.await("nothing is wrong", func() bool { return len(r.set.Problems()) == 0 && len(r.set.Degraded()) == 0 })
@@ -301,10 +301,10 @@ func TestClustersJoinAndLeaveWithTheirObjects(t *testing.T) {
 	h.apply(t, strings.Replace(upstreamCluster("b", api), "http://", "ftp://", 1))
 	r.await("a fault is reported", func() bool { return len(r.set.Problems()) == 1 })
 	require.Contains(t, r.set.Problems()[0].Error(), "UpstreamCluster b: ")
-	require.Equal(t, 1, r.of.PeerPods("b"), "the version before stays in use")
+	require.Equal(t, 1, r.of.OtherPods("b"), "the version before stays in use")
 
 	require.NoError(t, h.Resource(h.resource).Delete(t.Context(), "b", metav1.DeleteOptions{}))
-	r.await("b leaves", func() bool { return r.of.PeerPods("b") == 0 && len(r.set.States()) == 0 })
+	r.await("b leaves", func() bool { return r.of.OtherPods("b") == 0 && len(r.set.States()) == 0 })
 	require.Empty(t, r.set.Problems())
 	for _, action := range h.Actions() {
 		require.NotEqual(t, "status", action.GetSubresource(), "the status belongs to the gateway")

@@ -8,11 +8,11 @@ import (
 	"github.com/netloom/netloom/pkg/config/setting"
 )
 
-// Peers has the settings of other clusters, whose pods policies may select as peers.
-type Peers struct {
-	Clusters   []Peer // that have an API
-	Kubeconfig string // with their contexts; "" is that of the own cluster
-	Manifests  []Peer // that are directories
+// Others has the settings of other clusters, whose pods policies may select as peers.
+type Others struct {
+	Clusters   []Other // that have an API
+	Kubeconfig string  // with their contexts; "" is that of the own cluster
+	Manifests  []Other // that are directories
 	Upstreams  Upstreams
 	Selectors  PeerSelectors
 }
@@ -24,8 +24,8 @@ type Upstreams struct {
 	Context   string // of the kubeconfig with the contexts of other clusters; "" is the own cluster
 }
 
-// Peer is a cluster and where it is read: a context of a kubeconfig file, or a directory.
-type Peer struct{ Name, Place string }
+// Other is a cluster and where it is read: a context of a kubeconfig file, or a directory.
+type Other struct{ Name, Place string }
 
 // PeerSelectors is what a selector of peers without the key netloom.io/cluster means.
 type PeerSelectors string
@@ -48,16 +48,16 @@ func (c *Config) peerSettings() []setting.Setting {
 	return []setting.Setting{
 		peerList("peer-clusters", "other clusters whose pods policies may select as peers, as NAME or NAME=CONTEXT of peer-kubeconfig; "+
 			"the label key netloom.io/cluster narrows a selector to clusters",
-			"NAME or NAME=CONTEXT, separated by commas", regexp.MustCompile(`^`+clusterName+`(=.+)?$`), &c.Peers.Clusters),
+			"NAME or NAME=CONTEXT, separated by commas", regexp.MustCompile(`^`+clusterName+`(=.+)?$`), &c.Others.Clusters),
 		setting.Text("peer-kubeconfig", "", "kubeconfig file with the contexts of peer-clusters; default: that of kubeconfig",
-			&c.Peers.Kubeconfig),
+			&c.Others.Kubeconfig),
 		peerList("peer-manifests", "other clusters that are directories of manifests, as NAME=DIRECTORY",
-			"NAME=DIRECTORY, separated by commas", regexp.MustCompile(`^`+clusterName+`=.+$`), &c.Peers.Manifests),
+			"NAME=DIRECTORY, separated by commas", regexp.MustCompile(`^`+clusterName+`=.+$`), &c.Others.Manifests),
 		upstreamsAt("upstreams", "source of UpstreamClusters, which make other clusters join and leave without a restart: a directory, crd for the own cluster's "+
-			"API, or crd=CONTEXT for the API of a context of peer-kubeconfig", &c.Peers.Upstreams),
+			"API, or crd=CONTEXT for the API of a context of peer-kubeconfig", &c.Others.Upstreams),
 		setting.Choice("peer-selectors", string(PeersLocal), "pods that a peer selector without the key netloom.io/cluster selects: "+
 			"those of the own cluster (local) or of all clusters (set)",
-			[]PeerSelectors{PeersLocal, PeersSet}, &c.Peers.Selectors),
+			[]PeerSelectors{PeersLocal, PeersSet}, &c.Others.Selectors),
 	}
 }
 
@@ -87,7 +87,7 @@ func upstreamsAt(key, usage string, value *Upstreams) setting.Setting {
 }
 
 // peerList accepts a list of clusters with their places.
-func peerList(key, usage, expect string, pattern *regexp.Regexp, value *[]Peer) setting.Setting {
+func peerList(key, usage, expect string, pattern *regexp.Regexp, value *[]Other) setting.Setting {
 	var texts []string
 	s := setting.List(key, "", usage, expect, pattern.MatchString, &texts)
 	set := s.Set
@@ -99,7 +99,7 @@ func peerList(key, usage, expect string, pattern *regexp.Regexp, value *[]Peer) 
 			if !found {
 				place = name
 			}
-			*value = append(*value, Peer{name, place})
+			*value = append(*value, Other{name, place})
 		}
 		return ok
 	}
@@ -111,8 +111,8 @@ func (c *Config) peerContradictions(bad map[string]bool, fault func(key, reason 
 	seen := map[string]bool{c.Cluster: !bad["cluster"]}
 	for _, list := range []struct {
 		key   string
-		peers []Peer
-	}{{"peer-clusters", c.Peers.Clusters}, {"peer-manifests", c.Peers.Manifests}} {
+		peers []Other
+	}{{"peer-clusters", c.Others.Clusters}, {"peer-manifests", c.Others.Manifests}} {
 		if len(list.peers) > 0 && c.Cluster == "" {
 			fault(list.key, "needs cluster, the name of the own cluster")
 		}
@@ -123,20 +123,20 @@ func (c *Config) peerContradictions(bad map[string]bool, fault func(key, reason 
 			seen[p.Name] = true
 		}
 	}
-	if len(c.Peers.Clusters) > 0 && c.Peers.Kubeconfig == "" && c.Kubeconfig == "" {
+	if len(c.Others.Clusters) > 0 && c.Others.Kubeconfig == "" && c.Kubeconfig == "" {
 		fault("peer-clusters", "needs peer-kubeconfig")
 	}
 }
 
 func (c *Config) upstreamContradictions(fault func(key, reason string)) {
-	u := &c.Peers.Upstreams
+	u := &c.Others.Upstreams
 	if *u != (Upstreams{}) && c.Cluster == "" {
 		fault("upstreams", "needs cluster, the name of the own cluster")
 	}
 	switch {
 	case u.API && u.Context == "" && c.Manifests != "":
 		fault("upstreams", "is crd, but the own cluster is a directory of manifests: crd=CONTEXT selects an API")
-	case u.Context != "" && c.Peers.Kubeconfig == "" && c.Kubeconfig == "":
+	case u.Context != "" && c.Others.Kubeconfig == "" && c.Kubeconfig == "":
 		fault("upstreams", "needs peer-kubeconfig")
 	}
 }

@@ -12,10 +12,10 @@ func TestPeers(t *testing.T) {
 	c, err := place{args: "--ovn-nb tcp:127.0.0.1:6641 --cluster a --peer-clusters b=east/b,c --peer-kubeconfig k --peer-manifests d=/d " +
 		"--peer-selectors set"}.load(t)
 	require.NoError(t, err)
-	require.Equal(t, config.Peers{
-		Clusters: []config.Peer{{Name: "b", Place: "east/b"}, {Name: "c", Place: "c"}}, Kubeconfig: "k",
-		Manifests: []config.Peer{{Name: "d", Place: "/d"}}, Selectors: config.PeersSet,
-	}, c.Peers)
+	require.Equal(t, config.Others{
+		Clusters: []config.Other{{Name: "b", Place: "east/b"}, {Name: "c", Place: "c"}}, Kubeconfig: "k",
+		Manifests: []config.Other{{Name: "d", Place: "/d"}}, Selectors: config.PeersSet,
+	}, c.Others)
 	for name, tc := range map[string]struct {
 		args string
 		want string
@@ -50,6 +50,6 @@ func TestUpstreams(t *testing.T) {
 	} {
 		c, err := place{args: "--ovn-nb tcp:127.0.0.1:6641 --cluster a --peer-kubeconfig k --upstreams=" + text}.load(t)
 		require.NoError(t, err)
-		require.Equal(t, want, c.Peers.Upstreams)
+		require.Equal(t, want, c.Others.Upstreams)
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// PeerCluster is what is known of another cluster whose pods policies may select.
-type PeerCluster struct {
+// OtherCluster is what is known of another cluster whose pods policies may select.
+type OtherCluster struct {
 	Name string
 	Pods int
 	Read bool      // it has been read once
@@ -17,11 +17,11 @@ type PeerCluster struct {
 // peerClusters reports, at each scrape, what is known of other clusters.
 type peerClusters struct {
 	up, pods *prometheus.Desc
-	list     func() []PeerCluster
+	list     func() []OtherCluster
 }
 
-// Peers registers what is known of other clusters. It may be called once; list is called at each scrape.
-func (m *Metrics) Peers(list func() []PeerCluster) {
+// OtherClusters registers what is known of other clusters. It may be called once; list is called at each scrape.
+func (m *Metrics) OtherClusters(list func() []OtherCluster) {
 	label := []string{"cluster"}
 	m.registry.MustRegister(&peerClusters{
 		up:   prometheus.NewDesc("netloom_peer_up", "Whether another cluster can be read: 1, or 0 while its pods stay as they were.", label, nil),

@@ -9,23 +9,23 @@ import (
 	"github.com/netloom/netloom/translator/field"
 )
 
-// peerObjects holds what is known of another cluster: its namespaces and the keys of its pods.
-type peerObjects struct {
+// otherObjects holds what is known of another cluster: its namespaces and the keys of its pods.
+type otherObjects struct {
 	namespaces map[string]*corev1.Namespace
 	pods       map[object.Key]bool
 }
 
-// PutPeer adds or replaces a pod or a namespace of another cluster of the set. Its pods are peers of policies and never their
+// PutOther adds or replaces a pod or a namespace of another cluster of the set. Its pods are peers of policies and never their
 // subjects. The object is kept and must not be changed afterwards. It returns an error for an object of another kind, for the
 // own cluster and without a set of clusters.
-func (t *Translator) PutPeer(cluster string, o any) error {
+func (t *Translator) PutOther(cluster string, o any) error {
 	if t.source.ClusterSet == field.SingleCluster || cluster == t.source.Cluster {
 		return fmt.Errorf("cluster %q is not another cluster of a set", cluster)
 	}
-	of := t.peers[cluster]
+	of := t.others[cluster]
 	if of == nil {
-		of = &peerObjects{namespaces: map[string]*corev1.Namespace{}, pods: map[object.Key]bool{}}
-		t.peers[cluster] = of
+		of = &otherObjects{namespaces: map[string]*corev1.Namespace{}, pods: map[object.Key]bool{}}
+		t.others[cluster] = of
 	}
 	switch o := o.(type) {
 	case *corev1.Namespace:
@@ -34,19 +34,19 @@ func (t *Translator) PutPeer(cluster string, o any) error {
 	case *corev1.Pod:
 		key := object.Key{Cluster: cluster, Namespace: o.Namespace, Name: o.Name}
 		of.pods[key] = true
-		t.putPeerPod(key, o)
+		t.putOtherPod(key, o)
 	default:
 		return fmt.Errorf("%T of cluster %s is not translated: expected a Pod or a Namespace", o, cluster)
 	}
 	return nil
 }
 
-// putPeerPod puts a pod of another cluster into the label cache, or removes it if it cannot have traffic of its own.
-func (t *Translator) putPeerPod(key object.Key, pod *corev1.Pod) {
+// putOtherPod puts a pod of another cluster into the label cache, or removes it if it cannot have traffic of its own.
+func (t *Translator) putOtherPod(key object.Key, pod *corev1.Pod) {
 	faults := field.Faults{Of: field.Source{Cluster: key.Cluster}.Origin(object.KindPod, pod)}
 	endpoint, ok := endpointOfPod(key, pod, &faults)
 	if !ok {
-		t.dropPeerPod(key)
+		t.dropOtherPod(key)
 		return
 	}
 	if because := t.opaque.beyond(&endpoint); because != "" {
@@ -57,7 +57,7 @@ func (t *Translator) putPeerPod(key object.Key, pod *corev1.Pod) {
 	t.space.look(key, endpoint.Addrs)
 }
 
-func (t *Translator) dropPeerPod(key object.Key) {
+func (t *Translator) dropOtherPod(key object.Key) {
 	t.remotes.forget(remoteRef(object.KindPod, key))
 	t.putEndpoint(key, nil)
 	t.problems.Set(peerRef(key), nil)
@@ -70,9 +70,9 @@ func peerRef(key object.Key) object.Ref {
 	return object.Ref{Kind: object.KindPod, Namespace: key.Cluster + "/" + key.Namespace, Name: key.Name}
 }
 
-// RemovePeer removes a pod or a namespace of another cluster. An unknown one is not an error.
-func (t *Translator) RemovePeer(cluster, kind, namespace, name string) {
-	of := t.peers[cluster]
+// RemoveOther removes a pod or a namespace of another cluster. An unknown one is not an error.
+func (t *Translator) RemoveOther(cluster, kind, namespace, name string) {
+	of := t.others[cluster]
 	if of == nil {
 		return
 	}
@@ -83,28 +83,28 @@ func (t *Translator) RemovePeer(cluster, kind, namespace, name string) {
 	case object.KindPod:
 		key := object.Key{Cluster: cluster, Namespace: namespace, Name: name}
 		delete(of.pods, key)
-		t.dropPeerPod(key)
+		t.dropOtherPod(key)
 	}
 }
 
 // RemoveCluster removes everything of another cluster, which has left the set.
 func (t *Translator) RemoveCluster(cluster string) {
-	of := t.peers[cluster]
+	of := t.others[cluster]
 	if of == nil {
 		return
 	}
 	for key := range of.pods {
-		t.dropPeerPod(key)
+		t.dropOtherPod(key)
 	}
 	for name := range of.namespaces {
 		t.dropRemoteNamespace(cluster, name)
 	}
-	delete(t.peers, cluster)
+	delete(t.others, cluster)
 }
 
-// PeerPods counts the pods of another cluster that are known.
-func (t *Translator) PeerPods(cluster string) int {
-	of := t.peers[cluster]
+// OtherPods counts the pods of another cluster that are known.
+func (t *Translator) OtherPods(cluster string) int {
+	of := t.others[cluster]
 	if of == nil {
 		return 0
 	}
