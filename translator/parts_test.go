@@ -118,8 +118,16 @@ func TestLoggedRulesHaveNoParts(t *testing.T) {
 }
 
 // requireSound checks what parts claim: together they are the rule's peer, and the shared set has the subjects of exactly those who have
-// the part.
+// the part, which are at least two.
 func requireSound(t *testing.T, s *intent.Snapshot) {
+	t.Helper()
+	for id, sharers := range requireTrue(t, s) {
+		require.GreaterOrEqual(t, sharers, 2, "%s is not shared", id)
+	}
+}
+
+// requireTrue checks the same but for how many have a part, and returns that.
+func requireTrue(t *testing.T, s *intent.Snapshot) map[intent.SetID]int {
 	t.Helper()
 	subjects, sharers := map[intent.SetID]map[object.Key]bool{}, map[intent.SetID]map[intent.PolicyID]bool{}
 	for p := range s.Policies() {
@@ -149,14 +157,16 @@ func requireSound(t *testing.T, s *intent.Snapshot) {
 			require.Contains(t, subjects, set.ID, "nobody needs it")
 		}
 	}
+	counts := map[intent.SetID]int{}
 	for id, want := range subjects {
-		require.GreaterOrEqual(t, len(sharers[id]), 2, "%s is not shared", id)
+		counts[id] = len(sharers[id])
 		got := map[object.Key]bool{}
 		for e := range s.Set(id).Members.All() {
 			got[e.Key] = true
 		}
 		require.Equal(t, want, got, id)
 	}
+	return counts
 }
 
 // contentOf lists the addresses and prefixes of peers; nil is any.
@@ -229,27 +239,34 @@ func TestPartsDoNotDependOnHistory(t *testing.T) {
 	}
 }
 
+// longLists is policies with lists of up to 20 peers, which take turns, and equal ones.
+func longLists(t *testing.T, rng *rand.Rand, seed uint64) []*networkingv1.NetworkPolicy {
+	t.Helper()
+	var all []*networkingv1.NetworkPolicy
+	for i := range 120 {
+		length := []int{1, 2, 5, 6, 8, 9, 20}[rng.IntN(7)]
+		var apps []string
+		for _, j := range rng.Perm(length + 6)[:length] {
+			apps = append(apps, fmt.Sprint("app", j))
+		}
+		to := fmt.Sprint("to", rng.IntN(30))
+		p := newPolicy(t, fmt.Sprint("p", i), from(to, apps...))
+		p.UID = types.UID(fmt.Sprint(seed, i))
+		all = append(all, p)
+		for j := range rng.IntN(3) * 6 * rng.IntN(2) {
+			again := newPolicy(t, fmt.Sprint("p", i, "-", j), from(to, apps...))
+			all = append(all, again)
+		}
+	}
+	return all
+}
+
 // TestLongListsDoNotDependOnHistory does the same with lists of up to 20 peers, which take turns, and with many equal policies.
 func TestLongListsDoNotDependOnHistory(t *testing.T) {
 	shared, divided := 0, 0
 	seeds.Each(t, "longlists", func(t *testing.T, seed uint64) {
 		rng := rand.New(rand.NewPCG(2, seed-1))
-		var all []*networkingv1.NetworkPolicy
-		for i := range 120 {
-			length := []int{1, 2, 5, 6, 8, 9, 20}[rng.IntN(7)]
-			var apps []string
-			for _, j := range rng.Perm(length + 6)[:length] {
-				apps = append(apps, fmt.Sprint("app", j))
-			}
-			to := fmt.Sprint("to", rng.IntN(30))
-			p := newPolicy(t, fmt.Sprint("p", i), from(to, apps...))
-			p.UID = types.UID(fmt.Sprint(seed, i))
-			all = append(all, p)
-			for j := range rng.IntN(3) * 6 * rng.IntN(2) {
-				again := newPolicy(t, fmt.Sprint("p", i, "-", j), from(to, apps...))
-				all = append(all, again)
-			}
-		}
+		all := longLists(t, rng, seed)
 		tr, _ := start(t)
 		there := map[int]bool{}
 		for range 12 {

@@ -1,6 +1,8 @@
 package translator
 
 import (
+	"math"
+
 	"github.com/netloom/netloom/labelcache"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
@@ -8,18 +10,34 @@ import (
 	"github.com/netloom/netloom/translator/field"
 )
 
-// Snapshot returns what the current objects require of a network. Its cost depends on what changed since the last one;
-// if nothing did, it returns the last one.
-func (t *Translator) Snapshot() *intent.Snapshot {
+// Snapshot returns what the current objects require of a network. It depends on the objects alone. Its cost depends on what changed since
+// the last one; if nothing did, it returns the last one.
+func (t *Translator) Snapshot() *intent.Snapshot { return t.next(math.MaxInt) }
+
+// Interim returns a snapshot with the same meaning as that of Snapshot, whose cost depends on what the changed objects have themselves, whatever
+// others have in common with them. Rules of policies that did not change may still have the parts (intent.Rule.Parts) that they had before.
+// Those that have waited longest are divided again, with that many peers together, and at least one of them unless peers is zero. Once none
+// wait, the snapshot is that of Snapshot.
+func (t *Translator) Interim(peers int) *intent.Snapshot { return t.next(peers) }
+
+// Waiting counts the policies whose rules wait to be divided again, see Interim.
+func (t *Translator) Waiting() int { return t.policies.Waiting() }
+
+// next makes a snapshot in which the policies with that many peers no longer wait; math.MaxInt is all.
+func (t *Translator) next(peers int) *intent.Snapshot {
 	next := t.snapshot.Next()
 	var changes []labelcache.Change
 	t.limitPods()
 	t.limitRemotes()
+	t.policies.DivideWaiting(peers)
 	for {
 		t.policies.Translate(next)
 		t.sdwan.Translate(next)
 		changes = append(changes, t.sets.Commit()...)
 		t.policies.Balance()
+		if peers == math.MaxInt {
+			t.policies.DivideWaiting(peers)
+		}
 		if t.dirty.Len(dirty.Policies, dirty.Parts, dirty.Resources) == 0 {
 			break
 		}

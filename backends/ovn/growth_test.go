@@ -44,7 +44,7 @@ func TestRenderingGrowsWithTheRules(t *testing.T) {
 					m, r := newModel(portFinder{}), &renderer{names: nb.NewNamer("o"), want: want, schema: known}
 					m.putPolicy(p.ID, p)
 					for _, s := range subjectsOf(p) {
-						r.group(s, m.policiesOf(s, r, map[intent.PolicyID]bool{p.ID: true}))
+						r.group(s, m.policiesOf(s, r, map[intent.PolicyID]bool{p.ID: true}, []*intent.Policy{p}))
 					}
 				}
 			}
@@ -56,4 +56,24 @@ func TestRenderingGrowsWithTheRules(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestAPlanGrowsWithWhatChanges plans many policies that come together, each with a subject of its own.
+func TestAPlanGrowsWithWhatChanges(t *testing.T) {
+	known := schemaOf(t, schema.NB2503())
+	growth.NearlyLinear(t, 400, func(n int) func() {
+		b := intent.NewSnapshot().Next()
+		var change intent.Change
+		for i := range n {
+			p := &intent.Policy{ID: intent.PolicyID(fmt.Sprint("p", i)), Subject: intent.SetID(fmt.Sprint("s", i))}
+			p.Rules = []intent.Rule{{Action: intent.Allow, Peer: intent.Peer{Kind: intent.PeerAny}, Ports: intent.Ports{Any: true}, Path: "spec.ingress[0]"}}
+			b.PutPolicy(p)
+			change.Policies = append(change.Policies, p.ID)
+		}
+		want := b.Commit()
+		return func() {
+			r := &renderer{names: nb.NewNamer("o"), want: want, schema: known}
+			planPolicies(r, newModel(portFinder{}), []intent.Change{change}, nil)
+		}
+	})
 }

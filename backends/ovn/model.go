@@ -1,6 +1,7 @@
 package ovn
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -153,27 +154,15 @@ func (m *model) render(r *renderer) nb.Rows {
 	return rows
 }
 
-// policiesOf lists the policies with ACLs in the group of a subject, in order, as they will be: with those in changed
-// replaced.
-func (m *model) policiesOf(subject intent.SetID, r *renderer, changed map[intent.PolicyID]bool) []*intent.Policy {
-	ids := map[intent.PolicyID]bool{}
+// policiesOf lists the policies with ACLs in the group of a subject, in order, as they will be: without those in changed, and with others in
+// their place.
+func (m *model) policiesOf(subject intent.SetID, r *renderer, changed map[intent.PolicyID]bool, with []*intent.Policy) []*intent.Policy {
+	out := slices.Clone(with)
 	for id := range m.bySubject[subject] {
 		if !changed[id] {
-			ids[id] = true
+			out = append(out, r.want.Policy(id))
 		}
 	}
-	for id := range changed {
-		p := r.want.Policy(id)
-		if p == nil {
-			continue
-		}
-		if _, has := r.rulesOf(p)[subject]; has {
-			ids[id] = true
-		}
-	}
-	out := make([]*intent.Policy, 0, len(ids))
-	for _, id := range slices.Sorted(maps.Keys(ids)) {
-		out = append(out, r.want.Policy(id))
-	}
+	slices.SortFunc(out, func(a, b *intent.Policy) int { return cmp.Compare(a.ID, b.ID) })
 	return out
 }

@@ -65,10 +65,26 @@ func (p *policyPlan) collect(changes []intent.Change) {
 	if p.r.unavailable == nil && comesOrGoes && p.r.want.Set(intent.IsolatedIngress) != nil {
 		subjects[intent.IsolatedIngress] = true // it has the ACLs by which pods reach themselves through load balancers
 	}
+	with := p.changedBySubject()
 	for s := range subjects {
-		p.groups[s] = p.r.group(s, p.m.policiesOf(s, p.r, p.changed))
+		p.groups[s] = p.r.group(s, p.m.policiesOf(s, p.r, p.changed, with[s]))
 	}
 	p.collectShares()
+}
+
+// changedBySubject lists the changed policies that are there now, by the subjects that they have.
+func (p *policyPlan) changedBySubject() map[intent.SetID][]*intent.Policy {
+	out := map[intent.SetID][]*intent.Policy{}
+	for id := range p.changed {
+		policy := p.r.want.Policy(id)
+		if policy == nil {
+			continue
+		}
+		for _, s := range subjectsOf(policy) {
+			out[s] = append(out[s], policy)
+		}
+	}
+	return out
 }
 
 // markSubjects adds the subjects that a policy had, and those that it has.

@@ -39,6 +39,7 @@ type Pipeline struct {
 	intake      intake
 	follows     func(intent.Revision) bool // whether the targets have a revision; nil if nothing is known of them
 	sliced      time.Time                  // when a snapshot last had a slice of what waits
+	divided     time.Time                  // when policies were last divided again, or since when there are some to divide
 	cluster     string
 	everywhere  bool // selectors of peers that name no cluster select pods of all of them
 
@@ -200,6 +201,8 @@ func (p *Pipeline) Run(ctx context.Context) error {
 			p.Step()
 		case <-p.nextSlice():
 			p.Step()
+		case <-p.nextDivision():
+			p.Step()
 		}
 	}
 }
@@ -218,7 +221,7 @@ func (p *Pipeline) Step() {
 		return
 	}
 	p.translator.SetUnknown(UnknownAreas(unavailable))
-	snapshot := p.translator.Snapshot()
+	snapshot := p.snapshot()
 	kept := p.keptNow()
 	problems := p.collectProblems(p.translator.Problems(), p.missing(kept), p.keptProblems())
 	stats := p.count(snapshot)

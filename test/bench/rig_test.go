@@ -73,7 +73,18 @@ func (r *rig) load(tb testing.TB, c *oracle.Cluster) {
 // sync brings the database to the current objects and returns what was written.
 func (r *rig) sync(tb testing.TB) *backends.Plan {
 	tb.Helper()
-	snapshot := r.translator.Snapshot()
+	return r.write(tb, r.translator.Snapshot())
+}
+
+// follow does the same as the daemon does after a change: policies that did not change are divided again later.
+func (r *rig) follow(tb testing.TB) *backends.Plan {
+	tb.Helper()
+	return r.write(tb, r.translator.Interim(0))
+}
+
+// write brings the database to a snapshot and returns what was written.
+func (r *rig) write(tb testing.TB, snapshot *intent.Snapshot) *backends.Plan {
+	tb.Helper()
 	plan, err := r.backend.Plan(tb.Context(), snapshot, r.reached)
 	require.NoError(tb, err)
 	if !plan.Empty() {

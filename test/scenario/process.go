@@ -46,8 +46,9 @@ type process struct {
 	snapshot *intent.Snapshot
 	backend  backends.Backend
 	reached  intent.Revision
-	skips    []string // of the last plan
-	back     bool     // it goes through the moments from the last to the first
+	skips    []string   // of the last plan
+	back     bool       // it goes through the moments from the last to the first
+	interim  func() int // with how many peers policies are divided again that did not change (translator.Translator.Interim); nil for all
 }
 
 func newProcess(t *testing.T, target backendtest.Target) *process {
@@ -121,12 +122,20 @@ func (p *process) translate(t *testing.T, again bool) {
 			p.made.Remove(r.Kind, r.Namespace, r.Name)
 		}
 	}
-	p.made.Snapshot() // finds out which names are in use
+	p.next() // finds out which names are in use
 	for _, name := range p.made.Hosts() {
 		p.made.SetHost(name, p.answers[name])
 	}
-	p.snapshot = p.made.Snapshot()
+	p.snapshot = p.next()
 	p.target.Prepare(t, p.endpoints(), slices.Collect(p.snapshot.Nodes()))
+}
+
+// next takes the next snapshot.
+func (p *process) next() *intent.Snapshot {
+	if p.interim == nil {
+		return p.made.Snapshot()
+	}
+	return p.made.Interim(p.interim())
 }
 
 // reconcile brings the target in sync with the last snapshot.

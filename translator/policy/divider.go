@@ -19,10 +19,17 @@ type divider struct {
 	common    sharing // the same peer by peer, without lists that are worth sharing whole
 	rests     sharing // what is left of rules without what is worth sharing of that
 	partsOnly bool    // see translator.Options
+
+	// Policies that others changed wait, so that no change costs more than what it has itself, see divideWaiting.
+	waiting waiting
+	divided map[object.Ref]bool // in the current divideAll: these do not wait
 }
 
 func newDivider(s *sets.Table, queue *dirty.Queue, partsOnly bool) *divider {
-	return &divider{sets: s, dirty: queue, lists: newSharing(again), common: newSharing(0), rests: newSharing(again), partsOnly: partsOnly}
+	return &divider{
+		sets: s, dirty: queue, lists: newSharing(again), common: newSharing(0), rests: newSharing(again), partsOnly: partsOnly,
+		waiting: newWaiting(),
+	}
 }
 
 // share causes the rules of an object that replaces old to be divided. If it has none, it no longer has anything in common with others.
@@ -37,6 +44,7 @@ func (v *divider) share(ref object.Ref, old, now *result) {
 		v.divideAgain(ref)
 		return
 	}
+	v.waiting.remove(ref)
 	v.lists.replace(ref, was.lists, nil, v.changed)
 	v.common.replace(ref, was.uses, nil, v.changedPeer)
 	v.rests.replace(ref, was.rests, nil, v.changed)
@@ -44,9 +52,22 @@ func (v *divider) share(ref object.Ref, old, now *result) {
 
 func (v *divider) divideAgain(ref object.Ref) { v.dirty.Add(dirty.Parts, ref) }
 
+// changed has the rules of a policy divided again that another policy changed: at once if it has changed itself.
 func (v *divider) changed(u user) bool {
-	v.divideAgain(u.policy)
+	if v.divided[u.policy] {
+		v.divideAgain(u.policy)
+	} else {
+		v.waiting.add(u.policy)
+	}
 	return true
+}
+
+// divideWaiting has divideAll divide policies that wait, the first ones with that many peers together, and at least one. Until then they are
+// divided as they were: their rules allow the same, in other parts than they would have if all policies came now.
+func (v *divider) divideWaiting(results map[object.Ref]*result, peers int) {
+	for _, ref := range v.waiting.take(peers, func(ref object.Ref) int { return results[ref].peers() }) {
+		v.divideAgain(ref)
+	}
 }
 
 // changedPeer leaves out all lists of one peer if they are shared whole.
@@ -57,13 +78,20 @@ func (v *divider) changedPeer(u user) bool {
 // whole reports whether a list is shared whole.
 func (v *divider) whole(list intent.SetID) bool { return v.lists.worth(wholeOf("", list)) }
 
-// divideAll divides the rules of the results whose division may have changed. Each step may be one for others too, which take the next one:
+// divideAll divides the rules of the results that have changed, or no longer wait. Each step may be one for others too, which take the next one:
 // lists that several policies have do not count peer by peer, and what is worth sharing leaves a remainder. That may in turn be worth
 // sharing, which does not depend on any further division.
 func (v *divider) divideAll(results map[object.Ref]*result) {
+	v.divided = map[object.Ref]bool{}
+	defer func() { v.divided = nil }()
 	for v.dirty.Len(dirty.Parts) > 0 {
 		for _, step := range []func(object.Ref, *result){v.countLists, v.countPeers, v.divide} {
-			for _, ref := range v.dirty.Take(dirty.Parts, object.Ref.Compare) {
+			list := v.dirty.Take(dirty.Parts, object.Ref.Compare)
+			for _, ref := range list {
+				v.divided[ref] = true
+				v.waiting.remove(ref)
+			}
+			for _, ref := range list {
 				if r := results[ref]; r != nil && r.parts != nil {
 					step(ref, r)
 				}
@@ -210,8 +238,8 @@ func (v *divider) retainPeers(refs *sets.Refs, d *divisible, by []intent.Part) {
 	}
 }
 
-// len counts what rules have in common.
-func (v *divider) len() int { return v.lists.len() + v.common.len() + v.rests.len() }
+// len counts what rules have in common, and the policies that wait.
+func (v *divider) len() int { return v.lists.len() + v.common.len() + v.rests.len() + v.waiting.len() }
 
 // shownPorts is how many port ranges the title of a shared set names.
 const shownPorts = 4

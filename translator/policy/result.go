@@ -76,6 +76,17 @@ func distinct(uses []use) []use {
 	return slices.CompactFunc(uses, func(a, b use) bool { return a.what == b.what })
 }
 
+// peers counts the peers of the divisible rules, any peer as one. Nil has none.
+func (r *result) peers() int {
+	n := 0
+	if r != nil {
+		for i := range r.divisible {
+			n += max(1, len(r.divisible[i].peers))
+		}
+	}
+	return n
+}
+
 // allows returns the set of the subjects of all rules that allow a peer what a rule does.
 func (r *result) allows(d *divisible, peer intent.Peer) intent.SetID {
 	policy := r.policies[d.policy]

@@ -110,37 +110,39 @@ func (s sharing) len() int { return len(s.weights) }
 // worth reports whether it is worth its own rows for one of its users.
 func (s sharing) worth(u use) bool { return s.weights[u.what].of(classOf(u.among)) > u.needs() }
 
-// replace replaces the uses of a policy, and calls changed for each user of what is now worth rows for it, or is no longer, of a class until
-// that returns false. It returns the new ones as they are kept.
+// replace replaces the uses of a policy, and calls changed for each user of what is now worth rows for it, or is no longer, in an order that
+// depends on the uses alone, of a class until that returns false. It returns the new ones as they are kept.
 func (s sharing) replace(policy object.Ref, old, now []use, changed func(user) bool) []use {
 	if slices.Equal(old, now) {
 		return old
 	}
-	was := map[intent.SetID]weight{}
+	was := make([]weight, 0, len(old)+len(now))
 	for _, list := range [][]use{old, now} {
 		for _, u := range list {
-			before := weight{}
+			before := weight{what: u.what}
 			if w := s.weights[u.what]; w != nil {
 				before.sums = slices.Clone(w.sums)
 			}
-			was[u.what] = before
+			was = append(was, before)
 		}
 	}
+	slices.SortFunc(was, func(a, b weight) int { return cmp.Compare(a.what, b.what) })
+	was = slices.CompactFunc(was, func(a, b weight) bool { return a.what == b.what })
 	for _, u := range old {
 		s.remove(user{u, policy})
 	}
 	for i := range now {
 		now[i] = s.add(user{now[i], policy})
 	}
-	for what, before := range was {
-		s.tell(what, &before, changed)
+	for i := range was {
+		s.tell(&was[i], changed)
 	}
 	return now
 }
 
 // tell calls changed for the users that need a weight between what some part had before and what it has now.
-func (s sharing) tell(what intent.SetID, before *weight, changed func(user) bool) {
-	after := s.weights[what]
+func (s sharing) tell(before *weight, changed func(user) bool) {
+	what, after := before.what, s.weights[before.what]
 	if after == nil {
 		return // no user is left
 	}

@@ -150,6 +150,13 @@ func (t *Table) Translate(next *intent.Builder) {
 	t.sets.Measured()
 }
 
+// DivideWaiting has Translate divide the rules of policies that did not change themselves, but others did with whom they have something in
+// common: those that have waited longest, with that many peers together. At least one is divided, unless peers is zero.
+func (t *Table) DivideWaiting(peers int) { t.divider.divideWaiting(t.translated, peers) }
+
+// Waiting counts the policies that wait for this.
+func (t *Table) Waiting() int { return t.divider.waiting.len() }
+
 // translate translates one object and reports its problems. It returns nil if the object does not exist any more.
 func (t *Table) translate(ref object.Ref) *result {
 	var out *result
