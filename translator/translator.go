@@ -44,6 +44,9 @@ type Options struct {
 	// PartsOnly says that every target renders the parts of a rule (intent.Rule.Parts), if it has any, instead of its whole list of
 	// peers. The set of such a list is then a composite set, which changes do not list (intent.Set.UnionOf).
 	PartsOnly bool
+	// KeepSets keeps what objects select when they are gone, for a translator that judges many objects one after another and has none of them
+	// for long: what many select is looked for once. The snapshots are the same, but intent.IsolatedSet keeps the pods that were isolated.
+	KeepSets bool
 	// Budget is what one NetworkPolicy or Service may cost. One that costs more fails closed: a policy isolates what it
 	// selects and allows nothing, a Service has no backends. The zero value is budget.Default.
 	Budget budget.Limits
@@ -100,6 +103,9 @@ func New(opts Options) *Translator {
 	}
 	t.hosts = host.NewTable()
 	t.sets = sets.NewTable(t.cache, t.hosts, t.dirty, opts.Cluster, opts.Node)
+	if opts.KeepSets {
+		t.sets.KeepAll()
+	}
 	shares := opts.Shares.WithDefaults()
 	t.policies = policy.NewTable(t.source, opts.Budget, shares.Policies, t.sets, t.hosts, t.dirty, t.problems, opts.PartsOnly)
 	t.opaque = newOpaquePods(opts.Budget, shares.Pods)
@@ -177,6 +183,9 @@ func (t *Translator) Remove(kind, namespace, name string) {
 
 // Problems lists what could not be translated, in order, as of the last Snapshot. The list must not be changed.
 func (t *Translator) Problems() []object.Problem { return t.problems.All() }
+
+// ProblemsOf lists those of one object, in order.
+func (t *Translator) ProblemsOf(ref object.Ref) []object.Problem { return t.problems.Of(ref) }
 
 // View returns the view of the label cache at the last snapshot.
 func (t *Translator) View() labelcache.View { return t.sets.View() }

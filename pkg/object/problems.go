@@ -50,6 +50,9 @@ func (p *Problems) All() []Problem {
 	return p.all
 }
 
+// Of lists the problems of one object, in order; nil if nothing is wrong with it.
+func (p *Problems) Of(ref Ref) []Problem { return ordered(slices.Clone(p.of[ref])) }
+
 func ordered(list []Problem) []Problem {
 	slices.SortFunc(list, Problem.Compare)
 	return list

@@ -150,6 +150,9 @@ func (t *Table) Release() {
 	for _, old := range t.replaced {
 		t.show(old, false)
 		t.releaseAll(old)
+		if t.keep {
+			continue
+		}
 		for _, a := range old.subjects {
 			t.cache.RemoveTerm(labelcache.SetID(a.set), a.term)
 		}

@@ -30,6 +30,7 @@ type Table struct {
 	measured  []labelcache.Term                    // see Measure
 	hosts     *host.Table                          // the answers of DNS
 	withHost  map[string]map[intent.SetID]bool     // the sets that have the addresses of a name
+	keep      bool                                 // see KeepAll
 }
 
 // retained is a set that some translated object uses.
@@ -56,6 +57,11 @@ func NewTable(cache *labelcache.Cache, hosts *host.Table, queue *dirty.Queue, cl
 	}
 }
 
+// KeepAll has the table keep what objects will retain until it is gone itself, so that the endpoints that a set or a term selects are looked
+// for once, however many objects are translated and removed one after another. Snapshots show no set that is kept only, but the sets with the
+// subjects of many objects still have those of objects that are gone.
+func (t *Table) KeepAll() { t.keep = true }
+
 // HostChanged marks the sets with the addresses of a DNS name, which are then compared with its current addresses.
 func (t *Table) HostChanged(name string) {
 	for id := range t.withHost[name] {
@@ -74,6 +80,10 @@ func (t *Table) Measure(term labelcache.Term) {
 
 // Measured ends that for all terms.
 func (t *Table) Measured() {
+	if t.keep {
+		t.measured = nil
+		return
+	}
 	for _, term := range t.measured {
 		t.cache.RemoveTerm(measuredTerms, term)
 	}
@@ -133,6 +143,10 @@ func (t *Table) retain(id intent.SetID, spec Spec, numbers bool) intent.SetID {
 	s.numbers = numbers
 	if s.whole++; s.whole > 1 {
 		return id
+	}
+	if t.keep { // the table is one more that retains the set, and never releases it
+		s.count++
+		s.whole++
 	}
 	t.touch(id)
 	for _, term := range t.cached(spec) {

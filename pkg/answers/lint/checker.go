@@ -38,9 +38,16 @@ type Checker struct {
 }
 
 // NewChecker makes a Checker that knows no objects.
-func NewChecker(costs Costs) *Checker {
+func NewChecker(costs Costs) *Checker { return newChecker(costs, translator.Options{}) }
+
+// newBriefChecker makes a Checker for many policies, after which it is gone. It keeps what they select.
+func newBriefChecker(costs Costs) *Checker {
+	return newChecker(costs, translator.Options{KeepSets: true})
+}
+
+func newChecker(costs Costs, opts translator.Options) *Checker {
 	return &Checker{
-		t: translator.New(translator.Options{}), costs: costs, policies: map[object.Ref]metav1.Object{},
+		t: translator.New(opts), costs: costs, policies: map[object.Ref]metav1.Object{},
 		staging: map[string]map[string]string{}, hosts: newHostPods(), labels: &vocabulary{},
 	}
 }
@@ -182,17 +189,13 @@ func (c *Checker) translate(ref object.Ref, o metav1.Object) *translation {
 		return &translation{ref: ref, snapshot: c.t.Snapshot()} // it accepts every policy
 	}
 	x := &translation{ref: ref, snapshot: c.t.Snapshot()}
-	for p := range x.snapshot.Policies() {
-		if p.Origin.Ref() == ref {
+	of := intent.Origin{Kind: ref.Kind, Namespace: ref.Namespace, Name: ref.Name}
+	for _, d := range intent.Directions() {
+		if p := x.snapshot.Policy(intent.NewPolicyID(of, d)); p != nil {
 			x.policies = append(x.policies, p)
 		}
 	}
-	x.order()
-	for _, p := range c.t.Problems() {
-		if p.Ref == ref {
-			x.faults = append(x.faults, p)
-		}
-	}
+	x.faults = c.t.ProblemsOf(ref)
 	return x
 }
 

@@ -120,7 +120,7 @@ func (r *run) collect() {
 
 // single judges every policy alone; order compares them.
 func (r *run) single() {
-	checker := NewChecker(r.opts.Costs)
+	checker := newBriefChecker(r.opts.Costs)
 	r.checker = checker
 	checker.makers, checker.inhabited = r.Makers, map[string]bool{}
 	for _, p := range r.Pods {

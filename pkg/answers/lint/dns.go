@@ -31,36 +31,32 @@ func (r *run) names() {
 	for _, np := range r.Policies {
 		byName[refOf(np)] = slices.ContainsFunc(np.Spec.Egress, namesDNS)
 	}
-	resolving := map[object.Key]bool{}
+	resolving := &gathered{snapshot: r.Snapshot, keys: map[object.Key]bool{}, from: map[[2]intent.SetID]bool{}}
 	most := map[object.Key]*intent.Policy{} // by endpoint: the isolating policy that selects most
+	isolated := map[intent.SetID]bool{}
 	for p := range r.Snapshot.Policies() {
 		set := r.Snapshot.Set(p.Subject)
 		if p.Direction != intent.Egress || p.Tier == intent.TierSystem || set.Len() == 0 {
 			continue
 		}
-		if p.Isolates {
+		if p.Isolates && !isolated[p.Subject] { // the first of equal ones, by ID
+			isolated[p.Subject] = true
 			for e := range set.Members.All() {
 				if best := most[e.Key]; best == nil || r.Snapshot.Set(best.Subject).Len() < set.Len() {
-					most[e.Key] = p // the first of equal ones, by ID
+					most[e.Key] = p
 				}
 			}
 		}
 		if r.resolverUnknown && byName[p.Origin.Ref()] {
-			for e := range set.Members.All() {
-				resolving[e.Key] = true
-			}
+			resolving.add(p.Subject, p.Subject)
 		}
 		for _, subject := range r.resolvers(p, ports) {
-			for e := range r.Snapshot.Set(subject).Members.All() {
-				if subject == p.Subject || set.HasKey(e.Key) {
-					resolving[e.Key] = true
-				}
-			}
+			resolving.add(subject, p.Subject)
 		}
 	}
 	pods := map[*intent.Policy][]string{}
 	for key, p := range most {
-		if !resolving[key] {
+		if !resolving.keys[key] {
 			subject := key.Subject()
 			pods[p] = append(pods[p], subject.Namespace+"/"+subject.Name)
 		}
@@ -71,6 +67,27 @@ func (r *run) names() {
 		pods[p] = slices.Compact(pods[p])
 		r.add(newFinding(NoDNS, p.Origin.Ref(), "spec", fmt.Sprintf("isolates %s for egress, and no policy allows DNS (udp/%d): %s",
 			r.out.count(len(pods[p])), dnsPort, object.Few(pods[p], shown))))
+	}
+}
+
+// gathered are endpoints of many sets. Policies often have a set in common: each is looked at once.
+type gathered struct {
+	snapshot *intent.Snapshot
+	keys     map[object.Key]bool
+	from     map[[2]intent.SetID]bool
+}
+
+// add adds the endpoints of a set that are in another one, or the same.
+func (g *gathered) add(set, within intent.SetID) {
+	if g.from[[2]intent.SetID{set, within}] {
+		return
+	}
+	g.from[[2]intent.SetID{set, within}] = true
+	outer := g.snapshot.Set(within)
+	for e := range g.snapshot.Set(set).Members.All() {
+		if set == within || outer.HasKey(e.Key) {
+			g.keys[e.Key] = true
+		}
 	}
 }
 

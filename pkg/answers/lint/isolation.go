@@ -19,12 +19,17 @@ type Guarded struct {
 // NewGuarded looks at the policies of a snapshot.
 func NewGuarded(s *intent.Snapshot) *Guarded {
 	g := &Guarded{snapshot: s, denied: [2]map[object.Key]bool{{}, {}}}
+	var denies [2]map[intent.SetID]bool // policies often have their subjects in common
+	for d := range denies {
+		denies[d] = map[intent.SetID]bool{}
+	}
 	for _, t := range []intent.Tier{intent.TierAdmin, intent.TierBaseline} {
 		for p := range s.Ranked(t) {
 			set := s.Set(p.Subject)
-			if set.Len() == 0 || !slices.ContainsFunc(p.Rules, func(r intent.Rule) bool { return r.Action == intent.Deny }) {
+			if denies[p.Direction][p.Subject] || set.Len() == 0 || !slices.ContainsFunc(p.Rules, func(r intent.Rule) bool { return r.Action == intent.Deny }) {
 				continue
 			}
+			denies[p.Direction][p.Subject] = true
 			for e := range set.Members.All() {
 				g.denied[p.Direction][e.Key] = true
 			}
