@@ -44,6 +44,8 @@ type Options struct {
 	// PartsOnly says that every target renders the parts of a rule (intent.Rule.Parts), if it has any, instead of its whole list of
 	// peers. The set of such a list is then a composite set, which changes do not list (intent.Set.UnionOf).
 	PartsOnly bool
+	// Undivided leaves rules without parts. No target renders the snapshots then, which are for answers about connections.
+	Undivided bool
 	// KeepSets keeps what objects select when they are gone, for a translator that judges many objects one after another and has none of them
 	// for long: what many select is looked for once. The snapshots are the same, but intent.IsolatedSet keeps the pods that were isolated.
 	KeepSets bool
@@ -107,7 +109,8 @@ func New(opts Options) *Translator {
 		t.sets.KeepAll()
 	}
 	shares := opts.Shares.WithDefaults()
-	t.policies = policy.NewTable(t.source, opts.Budget, shares.Policies, t.sets, t.hosts, t.dirty, t.problems, opts.PartsOnly)
+	t.policies = policy.NewTable(t.source, opts.Budget, shares.Policies, t.sets, t.hosts, t.dirty, t.problems,
+		policy.Form{PartsOnly: opts.PartsOnly, Undivided: opts.Undivided})
 	t.opaque = newOpaquePods(opts.Budget, shares.Pods)
 	t.remotes = newRemotes(shares.Peers)
 	t.services = service.NewTable(t.source, opts.Budget, shares.Services, t.dirty, t.problems)

@@ -48,7 +48,7 @@ examined, and with 1 on an error.`,
 		Args: cobra.ArbitraryArgs,
 	}
 	manifests := bindSources(cmd)
-	manifests.networks = true
+	manifests.networks, manifests.connections = true, true
 	selector := bindSelector(cmd)
 	output := bindTables(cmd, formTable, formJSON, formYAML, formCSV, formHTML)
 	var since string

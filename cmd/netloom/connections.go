@@ -44,7 +44,7 @@ Exit with 0 after a list, with 3 if there are no pods or the manifests have prob
 		Args: cobra.ArbitraryArgs,
 	}
 	manifests := bindSources(cmd)
-	manifests.firewalls, manifests.networks = true, true
+	manifests.firewalls, manifests.networks, manifests.connections = true, true, true
 	output := bindOutput(cmd, formTable, formJSON, formYAML, formCSV, formMarkdown, formDOT, formSVG)
 	opts.labels = bindSelector(cmd)
 	flags := cmd.Flags()

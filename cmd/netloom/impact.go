@@ -46,7 +46,7 @@ with 1 on an error.`,
 	states := bindStates(cmd)
 	states.manifests.bindLive(cmd)
 	states.manifests.bindClusters(cmd)
-	states.manifests.firewalls, states.manifests.networks = true, true
+	states.manifests.firewalls, states.manifests.networks, states.manifests.connections = true, true, true
 	refuseZone(cmd)
 	output := bindOutput(cmd, formTable, formJSON, formYAML, formMarkdown, formDOT, formSVG)
 	live := bindConntrack(cmd)

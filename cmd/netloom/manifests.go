@@ -35,7 +35,9 @@ type manifestsFlag struct {
 	node    string // whose pods are subjects; "" means every node
 	// firewalls has EgressFirewalls of ovn-kubernetes evaluated as well, and networks the networks that plugins separate.
 	firewalls, networks bool
-	backend             string // whose limits are problems; "" is the default
+	// connections says that the answer is about connections alone, and never about the rows that allow them.
+	connections bool
+	backend     string // whose limits are problems; "" is the default
 }
 
 // bindBackend adds the flag for the backend whose limits are among the problems.
@@ -87,7 +89,7 @@ func (f *manifestsFlag) fromFiles() bool { return len(f.paths)+len(f.kustomize) 
 func (f *manifestsFlag) at(path string) *manifestsFlag {
 	return &manifestsFlag{
 		paths: []string{path}, ignore: f.ignore, recursive: f.recursive, namespace: f.namespace, node: f.node, firewalls: f.firewalls,
-		networks: f.networks, backend: f.backend, clustersFlag: f.clustersFlag,
+		networks: f.networks, connections: f.connections, backend: f.backend, clustersFlag: f.clustersFlag,
 	}
 }
 
@@ -110,6 +112,7 @@ func (f *manifestsFlag) title() string {
 func (f *manifestsFlag) source(cmd *cobra.Command) (offline.Manifests, error) {
 	out := offline.Manifests{Kustomize: f.kustomize, Ignore: f.ignore, Shallow: !f.recursive, Namespace: f.namespace}
 	out.Translator.Node, out.Translator.Firewalls, out.Networks, out.Backend = f.node, f.firewalls, f.networks, f.backend
+	out.Translator.Undivided = f.connections
 	if err := f.addTo(&out); err != nil {
 		return out, err
 	}

@@ -56,7 +56,7 @@ and with 1 on an error. With --expect, exit with 0 if every verdict is the expec
 	}
 	manifests := bindSources(cmd)
 	manifests.bindClusters(cmd)
-	manifests.firewalls, manifests.networks = true, true
+	manifests.firewalls, manifests.networks, manifests.connections = true, true, true
 	output := bindOutput(cmd, formTable, formWide, formName, formJSON, formYAML)
 	explainer := bindExplainer(cmd)
 	flags := cmd.Flags()

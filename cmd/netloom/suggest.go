@@ -50,7 +50,7 @@ NetworkPolicy can allow a connection, with 3 if the manifests have problems, and
 		Args: cobra.ArbitraryArgs,
 	}
 	manifests := bindSources(cmd)
-	manifests.firewalls, manifests.networks = true, true
+	manifests.firewalls, manifests.networks, manifests.connections = true, true, true
 	output := bindOutput(cmd, formYAML, formJSON)
 	flags := cmd.Flags()
 	flags.StringArrayVar(&opts.logs, "log", nil, "log of ovn-controller, or - for standard input; may be repeated")

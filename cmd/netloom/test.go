@@ -33,7 +33,7 @@ Exit with 0 if all are met, with 2 if one is not, and with 3 if one cannot be ev
 	}
 	manifests := bindSources(cmd)
 	manifests.bindClusters(cmd)
-	manifests.firewalls, manifests.networks = true, true
+	manifests.firewalls, manifests.networks, manifests.connections = true, true, true
 	output := bindOutput(cmd, "table", "json", "yaml", "junit")
 	cmd.Flags().BoolVarP(&quiet, "quiet", "q", false, "omit expectations that are met from the table")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

@@ -16,6 +16,7 @@ import (
 
 // Lint reads manifests and judges their policies: see lint.Run. Findings have their file and line, and what ignores accept is marked.
 func Lint(opts Manifests, options lint.Options) (lint.Report, world.State, error) {
+	opts.Translator.Undivided = options.Costs.MaxFlows == 0 // which rows there are decides what flows cost
 	m, err := readManifests(opts)
 	if err != nil {
 		return lint.Report{}, world.State{}, err

@@ -19,21 +19,30 @@ type divider struct {
 	common    sharing // the same peer by peer, without lists that are worth sharing whole
 	rests     sharing // what is left of rules without what is worth sharing of that
 	partsOnly bool    // see translator.Options
+	undivided bool    // the same
 
 	// Policies that others changed wait, so that no change costs more than what it has itself, see divideWaiting.
 	waiting waiting
 	divided map[object.Ref]bool // in the current divideAll: these do not wait
 }
 
-func newDivider(s *sets.Table, queue *dirty.Queue, partsOnly bool) *divider {
+func newDivider(s *sets.Table, queue *dirty.Queue, form Form) *divider {
 	return &divider{
-		sets: s, dirty: queue, lists: newSharing(again), common: newSharing(0), rests: newSharing(again), partsOnly: partsOnly,
-		waiting: newWaiting(),
+		sets: s, dirty: queue, lists: newSharing(again), common: newSharing(0), rests: newSharing(again),
+		partsOnly: form.PartsOnly, undivided: form.Undivided, waiting: newWaiting(),
 	}
 }
 
 // share causes the rules of an object that replaces old to be divided. If it has none, it no longer has anything in common with others.
 func (v *divider) share(ref object.Ref, old, now *result) {
+	if v.undivided {
+		if now != nil {
+			for i := range now.divisible {
+				v.retainPeers(&now.refs, &now.divisible[i], nil)
+			}
+		}
+		return
+	}
 	was := &parts{}
 	if old != nil && old.parts != nil {
 		was = old.parts

@@ -31,12 +31,15 @@ type Table struct {
 	opaque     bool // there are opaque pods
 }
 
+// Form is in which form rules are wanted: see translator.Options.
+type Form struct{ PartsOnly, Undivided bool }
+
 // NewTable makes an empty table.
 func NewTable(
 	source field.Source, limits budget.Limits, shares budget.Shares, s *sets.Table, hosts *host.Table, queue *dirty.Queue, problems *object.Problems,
-	partsOnly bool,
+	form Form,
 ) *Table {
-	t := &Table{dirty: queue, problems: problems, divider: newDivider(s, queue, partsOnly), translated: map[object.Ref]*result{}}
+	t := &Table{dirty: queue, problems: problems, divider: newDivider(s, queue, form), translated: map[object.Ref]*result{}}
 	t.staged = newStagedPolicies()
 	t.dependents = newDependents(hosts, t.markDirty)
 	t.translator = &translator{source: source, objects: newObjects(), budgets: newBudgets(limits, shares, s, t.markDirty), sets: s, hosts: hosts}

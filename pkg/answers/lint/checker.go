@@ -42,7 +42,7 @@ func NewChecker(costs Costs) *Checker { return newChecker(costs, translator.Opti
 
 // newBriefChecker makes a Checker for many policies, after which it is gone. It keeps what they select.
 func newBriefChecker(costs Costs) *Checker {
-	return newChecker(costs, translator.Options{KeepSets: true})
+	return newChecker(costs, translator.Options{KeepSets: true, Undivided: costs.MaxFlows == 0})
 }
 
 func newChecker(costs Costs, opts translator.Options) *Checker {

@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"bytes"
 	"encoding/json"
 	"path/filepath"
 	"regexp"
@@ -16,6 +17,12 @@ const enoughFields = 2
 
 // resembles reports whether a document is an object, or seems to be meant as one, or is a list of such.
 func resembles(raw json.RawMessage) bool {
+	if beginsWithType(raw) {
+		return true
+	}
+	if trimmed := bytes.TrimLeft(raw, " \t\r\n"); len(trimmed) > 0 && trimmed[0] == '{' {
+		return fieldsOf(raw) >= enoughFields
+	}
 	var list []json.RawMessage
 	if json.Unmarshal(raw, &list) == nil {
 		for _, item := range list {
@@ -26,6 +33,17 @@ func resembles(raw json.RawMessage) bool {
 		return false
 	}
 	return fieldsOf(raw) >= enoughFields
+}
+
+// beginsWithType reports whether a value begins with the version and kind of an object. Nearly all objects do that were converted from YAML,
+// which sorts their fields.
+func beginsWithType(raw json.RawMessage) bool {
+	rest, ok := bytes.CutPrefix(raw, []byte(`{"apiVersion":"`))
+	if !ok {
+		return false
+	}
+	_, rest, ok = bytes.Cut(rest, []byte(`"`))
+	return ok && bytes.HasPrefix(rest, []byte(`,"kind":`))
 }
 
 // fieldsOf counts the fields of a value that all objects have.

@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"encoding/json"
 	"io"
 	"os"
 	"path/filepath"
@@ -108,4 +109,25 @@ spec: {podSelector: {}}
 	require.Equal(t, m.entries[1].ref, again.entries[1].ref, "each reading gives the same names")
 	server := parseManifest("a.yaml", []byte(file), Options{})
 	require.Len(t, server.faults, 3, "a directory that is kept in sync has no such objects")
+}
+
+// TestWhatResemblesAnObject has values that begin like an object, and objects that do not.
+func TestWhatResemblesAnObject(t *testing.T) {
+	for _, tc := range []struct {
+		name, raw string
+		want      bool
+	}{
+		{"an object", `{"apiVersion":"v1","kind":"Namespace"}`, true},
+		{"a field before the kind", `{"apiVersion":"v1","data":{},"kind":"ConfigMap"}`, true},
+		{"spaces", "\n { \"kind\": \"Namespace\", \"apiVersion\": \"v1\" }", true},
+		{"a type that is no text", `{"apiVersion":1,"kind":2}`, true},
+		{"a version alone", `{"apiVersion":"v1","kinds":["a"]}`, false},
+		{"the text of a kind in a version", `{"apiVersion":"v1\",\"kind\":\"x"}`, false},
+		{"a kind within another field", `{"apiVersion":"v1","image":{"kind":"a","metadata":"b"}}`, false},
+		{"a list of objects", ` [1, {"apiVersion":"v1","kind":"Namespace"}]`, true},
+		{"a list of values", `[1, {"kind":"a"}]`, false},
+		{"a text", `"apiVersion"`, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) { require.Equal(t, tc.want, resembles(json.RawMessage(tc.raw))) })
+	}
 }
