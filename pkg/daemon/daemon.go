@@ -157,6 +157,9 @@ func New(opts Options, log logrus.FieldLogger) (*Daemon, error) {
 		d.Close()
 		return nil, err
 	}
+	if gated, ok := found.(source.Gated); ok && d.ready != nil {
+		gated.OnCondition(d.ready.Conditioned)
+	}
 	return d, nil
 }
 

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 
 	"github.com/netloom/netloom/backends"
@@ -17,7 +17,7 @@ type Readiness struct {
 	Written bool          // does not wait until rows are installed
 	Grace   time.Duration // see readiness.Options
 
-	Client kubernetes.Interface // writes conditions; New makes one if it reads from an API
+	Client metadata.Interface // writes conditions; New makes one if it reads from an API
 }
 
 // newReadiness makes the controller that sets the conditions of the readiness gate; nil if no gate is read.
@@ -49,7 +49,7 @@ func (o *Readiness) connect(config *rest.Config) error {
 	}
 	config = rest.CopyConfig(config)
 	config.QPS, config.Burst = readiness.WriteRate, readiness.WriteBurst
-	client, err := kubernetes.NewForConfig(config)
+	client, err := metadata.NewForConfig(config)
 	if err != nil {
 		return fmt.Errorf("connect to Kubernetes: %w", err)
 	}

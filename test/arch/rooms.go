@@ -205,7 +205,7 @@ var rooms = []room{
 	{dir: "pkg/feedback/readiness", may: []string{
 		"backends", "pkg/cause", "pkg/feedback", "pkg/feedback/metrics", "pkg/feedback/policy", "pkg/feedback/policy/report", "pkg/feedback/target/...",
 		"pkg/inputs/source", "pkg/intent", "pkg/object", "pkg/pipeline", "pkg/reconcile", "k8s.io/api/core/v1", "k8s.io/apimachinery/...",
-		"k8s.io/client-go/kubernetes", "golang.org/x/sync/errgroup", logrus,
+		"k8s.io/client-go/metadata", "golang.org/x/sync/errgroup", logrus,
 	}},
 	{dir: "pkg/feedback", may: []string{
 		"pkg/apis/...", "pkg/feedback/target/state", "k8s.io/api/core/v1", "k8s.io/apimachinery/...", "k8s.io/client-go/...",

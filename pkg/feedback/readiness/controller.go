@@ -10,7 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
 
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/cause"
@@ -70,7 +70,7 @@ type Options struct {
 	// MaxFraction is the largest share of the pods with the gate whose conditions may be False at once because they are unprotected, 0 to 1.
 	MaxFraction float64
 
-	Client  kubernetes.Interface // writes conditions; nil writes none, and reports pods with the gate
+	Client  metadata.Interface // writes conditions; nil writes none, and reports pods with the gate
 	Metrics *metrics.Metrics
 	Log     logrus.FieldLogger
 }

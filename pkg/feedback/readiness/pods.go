@@ -92,6 +92,32 @@ func (c *Controller) take(ref object.Ref, revision intent.Revision) {
 	c.sort(p)
 }
 
+// Conditioned records that nothing but the condition of a pod has changed, in most cases because it was written. It may be called at any time:
+// a pod of which no snapshot is known yet is looked at when there is one.
+func (c *Controller) Conditioned(ref object.Ref) {
+	if c == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	p := c.pods[object.Key{Cluster: c.opts.Cluster, Namespace: ref.Namespace, Name: ref.Name}]
+	if p == nil {
+		return
+	}
+	found, _ := c.opts.State.Object(ref)
+	is, _ := found.(*corev1.Pod)
+	if is == nil || is.UID != p.uid || p.outdates(is.ResourceVersion) {
+		return
+	}
+	status, gated := source.Gate(is, c.opts.Gate)
+	if !gated || status == p.status {
+		return
+	}
+	p.status = status
+	c.sort(p)
+	c.ring()
+}
+
 // concerns reports whether this netloom sets the condition of a pod. A finished pod never becomes ready again.
 func (c *Controller) concerns(is *corev1.Pod) bool {
 	return is.Status.Phase != corev1.PodSucceeded && is.Status.Phase != corev1.PodFailed && (c.opts.Node == "" || is.Spec.NodeName == c.opts.Node)

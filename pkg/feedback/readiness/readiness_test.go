@@ -12,6 +12,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/netloom/netloom/pkg/inputs/source"
+	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/pipeline/pipelinetest"
 )
 
@@ -113,6 +115,41 @@ func TestTheWatchMayLag(t *testing.T) {
 		d.pod("web-0", "web", "10.0.0.2", "", func(p *corev1.Pod) { p.ResourceVersion = "900" })
 		d.after(5 * time.Second)
 		require.Len(t, d.writes(), 1, "someone removed the condition")
+	})
+}
+
+// TestOthersChangeTheCondition has somebody else set and remove the condition of pods, which is no change to translate.
+func TestOthersChangeTheCondition(t *testing.T) {
+	withRig(t, func(d *rig) {
+		d.target.set(func(p *peer) { p.missing = []string{"web-0", "web-1"} })
+		d.start()
+		d.pod("web-0", "web", "10.0.0.2", "")
+		d.after(10 * time.Second)
+		of := func(name string, status corev1.ConditionStatus) *corev1.Pod {
+			found, _ := d.source.Get(object.Ref{Kind: object.KindPod, Namespace: "shop", Name: name})
+			p := found.(*corev1.Pod).DeepCopy()
+			p.Spec.ReadinessGates, p.Status.Conditions, p.ResourceVersion = nil, nil, "200"
+			source.SetGate(p, gate, status)
+			return p
+		}
+		d.condition(of("web-0", corev1.ConditionTrue))
+		d.target.set(func(p *peer) { p.missing = nil })
+		d.policy("other", 1) // a round
+		d.after(10 * time.Second)
+		require.Empty(t, d.writes(), "it is True")
+
+		d.condition(of("web-0", ""))
+		d.after(10 * time.Second)
+		require.Equal(t, []string{"web-0 True Installed: installed: NetworkPolicy shop/other generation 1, NetworkPolicy shop/shield generation 3"}, d.writes())
+
+		was := of("web-0", corev1.ConditionTrue)
+		d.pod("web-1", "web", "10.0.0.3", corev1.ConditionTrue)
+		d.after(time.Second)
+		was.UID = "of-another"
+		d.condition(was)
+		d.after(time.Minute)
+		require.Empty(t, d.writes(), "another pod has the name, of which the next snapshot says")
+		d.made.Conditioned(object.Ref{Kind: object.KindPod, Namespace: "shop", Name: "unknown"})
 	})
 }
 

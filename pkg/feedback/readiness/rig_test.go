@@ -24,7 +24,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
-	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/metadata/fake"
 	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/netloom/netloom/backends"
@@ -48,7 +48,7 @@ const gate = corev1.PodConditionType("netloom.io/network-policy")
 type rig struct {
 	*testing.T
 	source   *pipelinetest.Source
-	client   *fake.Clientset
+	client   *fake.FakeMetadataClient
 	rows     *memory.Target
 	target   *peer
 	grace    time.Duration
@@ -137,7 +137,7 @@ func withRig(t *testing.T, f func(*rig)) {
 	synctest.Test(t, func(t *testing.T) {
 		log, logged := logtest.NewNullLogger()
 		d := &rig{
-			T: t, source: pipelinetest.New(), client: fake.NewClientset(), rows: memory.NewTarget(), version: 100,
+			T: t, source: pipelinetest.New(), client: fake.NewSimpleMetadataClient(fake.NewTestScheme()), rows: memory.NewTarget(), version: 100,
 			grace: 2 * time.Minute, fraction: 0.5, log: log, logged: logged,
 		}
 		d.target = &peer{automatic: true}
@@ -251,6 +251,12 @@ func (d *rig) pod(name, app, addr string, status corev1.ConditionStatus, change 
 	d.source.Put(p)
 }
 
+// condition delivers a pod of which nothing but its condition has changed.
+func (d *rig) condition(p *corev1.Pod) {
+	d.source.Replace(p)
+	d.made.Conditioned(pipelinetest.RefOf(p))
+}
+
 // patch stores a condition as an API server does, and delivers the pod.
 func (d *rig) patch(a clienttesting.Action) (bool, runtime.Object, error) {
 	p, ok := a.(clienttesting.PatchActionImpl)
@@ -286,9 +292,9 @@ func (d *rig) patch(a clienttesting.Action) (bool, runtime.Object, error) {
 	d.version++
 	now.ResourceVersion = strconv.Itoa(d.version)
 	if !d.lag {
-		d.source.Put(now)
+		d.condition(now)
 	}
-	return true, now, nil
+	return true, &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: now.Namespace, Name: now.Name, ResourceVersion: now.ResourceVersion}}, nil
 }
 
 // writes returns the patches since the last call, sorted.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -20,6 +21,9 @@ import (
 
 // writeTimeout is how long a write may take.
 const writeTimeout = 15 * time.Second
+
+// pods is the resource to which conditions are written.
+var pods = corev1.SchemeGroupVersion.WithResource("pods")
 
 // request is what refused permissions name.
 const request = "patch pods/status"
@@ -97,7 +101,8 @@ func (c *Controller) write(ctx context.Context, d decision) bool {
 	}
 }
 
-// patch writes a condition to the pod of a UID, and returns the version of the result.
+// patch writes a condition to the pod of a UID, and returns the version of the result. Only metadata is answered: the rest of the pod is of no
+// use here, and reading it would cost more than writing.
 func (c *Controller) patch(ctx context.Context, namespace, name string, uid types.UID, d *decision) (uint64, error) {
 	raw, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"uid": uid},
@@ -110,7 +115,7 @@ func (c *Controller) patch(ctx context.Context, namespace, name string, uid type
 	}
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
-	got, err := c.opts.Client.CoreV1().Pods(namespace).Patch(ctx, name, types.StrategicMergePatchType, raw,
+	got, err := c.opts.Client.Resource(pods).Namespace(namespace).Patch(ctx, name, types.StrategicMergePatchType, raw,
 		metav1.PatchOptions{FieldManager: feedback.FieldManager}, "status")
 	if err != nil {
 		return 0, fmt.Errorf("write the condition of pod %s/%s: %w", namespace, name, err)

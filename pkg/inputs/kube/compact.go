@@ -197,12 +197,27 @@ func (f *podFew) annotated() map[string]string {
 	return m
 }
 
-// equal reports whether two of them are the same; either may be nil.
-func (f *podFew) equal(g *podFew) bool {
+// condition is the status of the condition that belongs to the readiness gate of a pod; "" if it lacks one of them.
+func (p *compactPod) condition() corev1.ConditionStatus {
+	if p.few == nil {
+		return ""
+	}
+	return p.few.passed
+}
+
+// onlyCondition reports whether two objects, as they are kept, are a pod that differs in the condition of its gate and in nothing else.
+func onlyCondition(before, after any) bool {
+	p, ok1 := before.(*compactPod)
+	q, ok2 := after.(*compactPod)
+	return ok1 && ok2 && p.condition() != q.condition() && p.equalBut(q)
+}
+
+// equalBut reports whether two of them differ in nothing but the condition; either may be nil.
+func (f *podFew) equalBut(g *podFew) bool {
 	if f == nil || g == nil {
 		return f == g
 	}
-	return slices.Equal(f.annotations, g.annotations) && f.deleted.Equal(g.deleted) && f.gate == g.gate && f.passed == g.passed
+	return slices.Equal(f.annotations, g.annotations) && f.deleted.Equal(g.deleted) && f.gate == g.gate
 }
 
 // Object implements source.Held.
@@ -229,9 +244,14 @@ func equalKept(a, b any) bool {
 	return ok1 && ok2 && source.Equal(x, y)
 }
 
-// equal reports whether two pods differ in nothing but their resource version. Equal labels and containers are the same.
+// equal reports whether two pods differ in nothing but their resource version.
 func (p *compactPod) equal(q *compactPod) bool {
+	return p.condition() == q.condition() && p.equalBut(q)
+}
+
+// equalBut reports whether two pods differ in nothing but their resource version and the condition. Equal labels and containers are the same.
+func (p *compactPod) equalBut(q *compactPod) bool {
 	return p.namespace == q.namespace && p.name == q.name && p.uid == q.uid && p.labels == q.labels &&
 		p.containers == q.containers && p.node == q.node && p.phase == q.phase && p.ip == q.ip && p.noIPs == q.noIPs &&
-		slices.Equal(p.ips, q.ips) && p.few.equal(q.few) && p.hostNetwork == q.hostNetwork
+		slices.Equal(p.ips, q.ips) && p.few.equalBut(q.few) && p.hostNetwork == q.hostNetwork
 }

@@ -36,6 +36,7 @@ type Source struct {
 	compactor  compactor
 	departures *departures
 	gate       corev1.PodConditionType // see source.Options
+	condition  func(object.Ref)        // see OnCondition; nil if conditions are changes like others
 
 	mu       sync.Mutex
 	problems object.Problems  // of objects that do not fit their type, and of kinds
@@ -114,6 +115,9 @@ func (k *Source) noticing(r *source.Resource, lw *cache.ListWatch) *cache.ListWa
 	}
 	return lw
 }
+
+// OnCondition implements source.Gated.
+func (k *Source) OnCondition(f func(pod object.Ref)) { k.condition = f }
 
 // Run lists and watches until ctx ends. An API that cannot be reached, or refuses, is a Problem and is retried forever.
 func (k *Source) Run(ctx context.Context) error {
@@ -232,6 +236,12 @@ func (k *Source) handler(r *source.Resource) cache.ResourceEventHandler {
 			}
 		},
 		UpdateFunc: func(before, after any) {
+			if k.condition != nil && onlyCondition(before, after) {
+				if ref, ok := refOf(after); ok {
+					k.condition(ref)
+				}
+				return
+			}
 			if !equalKept(before, after) || (r.SDWAN || object.IsPolicy(r.Kind)) && generation(before) != generation(after) {
 				mark(after)
 			}

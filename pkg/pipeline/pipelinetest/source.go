@@ -68,6 +68,13 @@ func (s *Source) Put(objects ...runtime.Object) {
 	})
 }
 
+// Replace puts an object without a word, as a source.Gated does when nothing but a condition has changed.
+func (s *Source) Replace(o runtime.Object) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.objects[RefOf(o)] = o
+}
+
 // stamp records when the first object becomes dirty.
 func (s *Source) stamp() {
 	if len(s.dirty) == 0 {
