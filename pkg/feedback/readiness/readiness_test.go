@@ -168,6 +168,16 @@ func TestTheCoverageOfARoundIsAwaited(t *testing.T) {
 	})
 }
 
+// TestAPodWhoseInitContainersRun has an address and is pending: what waits in an init container for the condition gets it.
+func TestAPodWhoseInitContainersRun(t *testing.T) {
+	withRig(t, func(d *rig) {
+		d.start()
+		d.pod("web-0", "web", "10.0.0.2", "", func(p *corev1.Pod) { p.Status.Phase = corev1.PodPending })
+		d.after(5 * time.Second)
+		require.Equal(t, []string{"web-0 " + installed}, d.writes())
+	})
+}
+
 // TestPodsThatNoPolicySelects are ready at once, and so are those on the host network. Pods without the gate are left alone.
 func TestPodsThatNoPolicySelects(t *testing.T) {
 	withRig(t, func(d *rig) {
