@@ -50,11 +50,11 @@ func (l *Lab) StartNode(name string) *Chassis {
 		"external_ids:ovn-bridge-datapath-type=netdev",
 		"other_config:bundle-idle-timeout=180") // as ovn-kubernetes has it: hundreds of thousands of flows take longer than the 10 s of the default
 	c.vswitchd = c.spawn("vswitchd", "ip", "netns", "exec", c.ns.name, "ovs-vswitchd", "unix:"+c.path("db.sock"),
-		"--no-chdir", "--disable-system", "--unixctl="+c.path("vswitchd.ctl"), "--pidfile="+c.path("ovs-vswitchd.pid"))
+		"--no-chdir", "--disable-system", "--pidfile="+c.path("ovs-vswitchd.pid"))
 	l.tb.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(l.tb.Context()), 10*time.Second)
 		defer cancel()
-		_, _ = run(ctx, c.env, "", "ovs-appctl", "-T", "5", "-t", c.path("vswitchd.ctl"), "exit", "--cleanup")
+		_, _ = run(ctx, c.env, "", "ovs-appctl", "-T", "5", "-t", "ovs-vswitchd", "exit", "--cleanup")
 	})
 	c.vsctl("add-br", "br-int", "--", "set", "Bridge", "br-int", "datapath_type=netdev", "fail-mode=secure")
 	c.tunnel()

@@ -2,6 +2,11 @@
 
 package ovnlab
 
+import (
+	"context"
+	"os/exec"
+)
+
 // RemovePort deletes the logical port of a host, as a network plugin does when its pod is gone.
 func (l *Lab) RemovePort(name string) {
 	l.tb.Helper()
@@ -27,4 +32,11 @@ func (c *Chassis) Unplug(h *Host) {
 func (c *Chassis) Plug(h *Host) {
 	c.lab.tb.Helper()
 	c.vsctl("set", "Interface", h.link, "external_ids:iface-id="+h.port.Name)
+}
+
+// Command is a program that runs on the hypervisor: it finds the Open vSwitch there as programs find that of their machine.
+func (c *Chassis) Command(ctx context.Context, argv ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd.Env = c.env
+	return cmd
 }
