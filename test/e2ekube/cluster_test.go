@@ -3,6 +3,7 @@
 package e2ekube_test
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -85,10 +86,69 @@ func TestClusterToPlayWith(t *testing.T) {
 	require.NoError(t, err, string(rows))
 	require.NotEmpty(t, strings.TrimSpace(string(rows)), "netloom has written")
 
+	walkThrough(t, kubeconfig, said[1], netloom, dir)
+
 	require.NoError(t, p.Signal(syscall.SIGINT))
 	<-p.Exited()
 	require.Zero(t, p.ExitCode(), p.Tail(30))
 	left, err := filepath.Glob(filepath.Join(dir, "*"))
 	require.NoError(t, err)
-	require.Equal(t, []string{program, filepath.Join(dir, "cluster.log")}, left, "nothing is left behind")
+	require.Equal(t, []string{filepath.Join(dir, "bin"), program, filepath.Join(dir, "cluster.log")}, left, "nothing is left behind")
+}
+
+// walkThrough runs the commands of the docs for this cluster.
+func walkThrough(t *testing.T, kubeconfig, nb, netloom, dir string) {
+	t.Helper()
+	bin := filepath.Join(dir, "bin")
+	require.NoError(t, os.Mkdir(bin, 0o700))
+	self, err := os.Executable()
+	require.NoError(t, err)
+	require.NoError(t, os.Symlink(self, filepath.Join(bin, "kubectl")))
+	require.NoError(t, os.Symlink(netloom, filepath.Join(bin, "netloom")))
+	run := func(line string) (code int, printed string) {
+		cmd := exec.CommandContext(await.Context(t), "sh", "-c", line)
+		cmd.Dir = "../.."
+		cmd.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "KUBECONFIG="+kubeconfig, "OVN_NB_DB="+nb)
+		out, err := cmd.CombinedOutput()
+		t.Logf("%s\n%s", line, out)
+		var exit *exec.ExitError
+		require.True(t, err == nil || errors.As(err, &exit), "%v", err)
+		return cmd.ProcessState.ExitCode(), string(out)
+	}
+	const differs = 2
+	said := map[string][]string{} // by command, in order
+	for _, page := range []string{"staged.md", "readiness.md"} {
+		for _, line := range commandsFor(t, page) {
+			code, out := run(line)
+			if strings.Contains(line, "impact") {
+				require.Equal(t, differs, code, "%s: %s", line, out)
+			} else if !strings.Contains(line, "probe") {
+				require.Zero(t, code, "%s: %s", line, out)
+			}
+			word := strings.Fields(line)[1]
+			said[word] = append(said[word], out)
+		}
+	}
+	require.Contains(t, said["impact"][0], "- shop/api-0, shop/api-1 -> shop/db-0: tcp/5432")
+	require.Contains(t, said["observe"][0], "would be denied for ingress")
+	require.Contains(t, said["suggest"][0], "name: allow-db-from-api")
+	require.Len(t, said["probe"], 2)
+	require.Contains(t, said["probe"][0], "would be denied by staged NetworkPolicy/shop/db-staged")
+	require.Regexp(t, `(?m)^allow `, said["probe"][0])
+	require.Regexp(t, `(?m)^deny `, said["probe"][1])
+	require.Contains(t, said["-n"][1], "condition met")
+}
+
+// commandsFor lists the commands of the first block of a page after it names make cluster.
+func commandsFor(t *testing.T, page string) []string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("../../docs", page))
+	require.NoError(t, err)
+	_, rest, ok := strings.Cut(string(text), "`make cluster` starts")
+	require.True(t, ok)
+	_, rest, ok = strings.Cut(rest, "```sh\n")
+	require.True(t, ok)
+	block, _, ok := strings.Cut(rest, "\n```")
+	require.True(t, ok)
+	return strings.Split(block, "\n")
 }

@@ -173,10 +173,10 @@ func (p *play) install(s *stage, opts settings) {
 	if err != nil {
 		s.Fatal(err)
 	}
-	config := fmt.Sprintf("ovn-nb: [%q]\novn-lb-switches: \"!%s\"\nui-listen: %q\n", p.ovn.NBTCP(), ovnlab.WorldSwitch, p.page)
+	config := fmt.Sprintf("ovn-nb: [%q]\novn-lb-switches: \"!%s\"\nui-listen: %q\nreadiness-proof: written\n", p.ovn.NBTCP(), ovnlab.WorldSwitch, p.page)
 	for name, text := range map[string]string{
 		"netloom.yaml": config,
-		"kustomization.yaml": "resources: [" + overlay + "]\ncomponents: [" + overlay + "/../../components/feedback]\nconfigMapGenerator:\n" +
+		"kustomization.yaml": "resources: [" + overlay + "]\ncomponents: [" + overlay + "/../../components/feedback, " + overlay + "/../../components/readiness]\nconfigMapGenerator:\n" +
 			"- {name: netloom, namespace: " + namespace + ", behavior: replace, files: [netloom.yaml]}\n",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
