@@ -80,6 +80,7 @@ func (c podStarts) cost(t *testing.T) float64 {
 		await.True(t, func() bool { return have() == *podsFlag }, "every pod has the condition %s", c.condition)
 	}
 	used := cpuOf(t, s.netloom.PID()) - before
+	t.Logf("%.2f s, %d snapshots", used, gaugeOf(t, s.netloom, "netloom_translations_total"))
 	if gated {
 		require.EqualValues(t, *podsFlag, gaugeOf(t, s.netloom, `netloom_readiness_writes_total{result="ok"}`), "one write a pod start")
 	}

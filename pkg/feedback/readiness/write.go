@@ -101,15 +101,32 @@ func (c *Controller) write(ctx context.Context, d decision) bool {
 	}
 }
 
+// patch is what is written to a pod: one condition.
+type patch struct {
+	Metadata struct {
+		UID types.UID `json:"uid"`
+	} `json:"metadata"`
+	Status struct {
+		Conditions [1]condition `json:"conditions"`
+	} `json:"status"`
+}
+
+// condition has the fields of a corev1.PodCondition that are set.
+type condition struct {
+	Type               corev1.PodConditionType `json:"type"`
+	Status             corev1.ConditionStatus  `json:"status"`
+	Reason             string                  `json:"reason"`
+	Message            string                  `json:"message"`
+	LastTransitionTime metav1.Time             `json:"lastTransitionTime"`
+}
+
 // patch writes a condition to the pod of a UID, and returns the version of the result. Only metadata is answered: the rest of the pod is of no
 // use here, and reading it would cost more than writing.
 func (c *Controller) patch(ctx context.Context, namespace, name string, uid types.UID, d *decision) (uint64, error) {
-	raw, err := json.Marshal(map[string]any{
-		"metadata": map[string]any{"uid": uid},
-		"status": map[string]any{"conditions": []any{map[string]any{
-			"type": c.opts.Gate, "status": d.status, "reason": d.reason, "message": d.message, "lastTransitionTime": feedback.Now(),
-		}}},
-	})
+	var p patch
+	p.Metadata.UID = uid
+	p.Status.Conditions[0] = condition{c.opts.Gate, d.status, d.reason, d.message, feedback.Now()}
+	raw, err := json.Marshal(&p)
 	if err != nil {
 		return 0, fmt.Errorf("write the condition of pod %s/%s: %w", namespace, name, err)
 	}
