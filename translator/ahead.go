@@ -15,7 +15,8 @@ type ahead struct {
 
 // Prepare makes the next snapshot announce up to that many further prefixes of the large sets of an object that is to be put. It reports
 // whether that is all of them, or there are none. Preparing another object withdraws what was announced for the one before; nil only
-// withdraws. The object must not be changed afterwards.
+// withdraws. What was found out about the object is used by the next snapshot if it is put before that. The object must not be changed
+// afterwards.
 func (t *Translator) Prepare(o any, most int) bool {
 	if o == nil || o != t.ahead.of {
 		t.ahead = ahead{of: o}

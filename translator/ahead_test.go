@@ -9,6 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/object"
+	"github.com/netloom/netloom/test/growth"
 	"github.com/netloom/netloom/translator"
 )
 
@@ -71,4 +73,54 @@ func TestLittleIsNotAnnounced(t *testing.T) {
 	require.True(t, tr.Prepare(blocks("small", 0, 20), 1))
 	require.True(t, tr.Prepare(newPod("web", "10.1.0.1", "web", nil), 1))
 	require.Equal(t, intent.Revision(0), tr.Snapshot().Revision())
+}
+
+// TestWhatIsAnnouncedIsParsedOnce puts a policy whose sets were announced. That costs the same whatever its size.
+func TestWhatIsAnnouncedIsParsedOnce(t *testing.T) {
+	growth.Constant(t, 150, func(n int) func() {
+		tr := translator.New(translator.Options{PartsOnly: true})
+		put(t, tr, newPod("web", "10.1.0.1", "web", nil))
+		tr.Snapshot()
+		policy := blocks("large", 0, n)
+		policy.Spec.Ingress[0].From = policy.Spec.Ingress[0].From[:1]
+		require.True(t, tr.Prepare(policy, 1<<20))
+		require.Len(t, tr.Snapshot().Ahead(), 1)
+		return func() {
+			tr.Prepare(nil, 0)
+			put(t, tr, policy)
+			require.Equal(t, 1, tr.Snapshot().PolicyCount())
+		}
+	})
+}
+
+// TestWhatWasParsedEarlyIsTheSame compares what policies become that were prepared with what they become otherwise.
+func TestWhatWasParsedEarlyIsTheSame(t *testing.T) {
+	twice := blocks("twice", 0, 400)
+	twice.Spec.Egress = []networkingv1.NetworkPolicyEgressRule{{To: blocks("", 7000, 420).Spec.Ingress[0].From}}
+	beyond := blocks("beyond", 0, 500)
+	beyond.Spec.Ingress = append(beyond.Spec.Ingress, blocks("", 7000, 500).Spec.Ingress...)
+	faulty := blocks("faulty", 0, 300)
+	faulty.Spec.Ingress[0].From = append(faulty.Spec.Ingress[0].From, networkingv1.NetworkPolicyPeer{IPBlock: &networkingv1.IPBlock{CIDR: "none"}})
+	mixed := blocks("mixed", 0, 300)
+	mixed.Spec.Ingress = append(mixed.Spec.Ingress, faulty.Spec.Ingress...)
+	for _, policy := range []*networkingv1.NetworkPolicy{blocks("one", 0, 500), twice, beyond, faulty, mixed} {
+		t.Run(policy.Name, func(t *testing.T) {
+			translated := func(prepare bool) ([]string, []object.Problem) {
+				tr := translator.New(translator.Options{PartsOnly: true})
+				put(t, tr, newPod("web", "10.1.0.1", "web", nil))
+				tr.Snapshot()
+				if prepare {
+					tr.Prepare(policy, 1)
+					tr.Snapshot()
+					tr.Prepare(nil, 0)
+				}
+				put(t, tr, policy)
+				return dump(tr.Snapshot()), tr.Problems()
+			}
+			want, problems := translated(false)
+			got, same := translated(true)
+			require.Equal(t, want, got)
+			require.Equal(t, problems, same)
+		})
+	}
 }

@@ -56,6 +56,9 @@ func (t *Translator) next(peers int) *intent.Snapshot {
 	next.SetAhead(t.ahead.announced(t.snapshot))
 	t.missNode()
 	t.reportOverlaps()
+	if t.ahead.of == nil {
+		t.policies.Forget()
+	}
 	t.snapshot = next.Commit()
 	return t.snapshot
 }

@@ -70,15 +70,13 @@ func (p *policyPlan) planAhead(references map[addressSetRef]int, want, have nb.R
 		groups := p.m.peers[ref] + references[ref]
 		old, announced := was[ref]
 		now, announces := is[ref]
-		uuid := p.r.titledSet(ref, b.set.Title).UUID
 		switch {
 		case p.m.peers[ref] > 0 && groups > 0:
 		case p.m.peers[ref] > 0 && announces:
 			have.Put(before.addressSet(ref))
 			want.Put(p.r.aheadSet(ref, now))
 		case p.m.peers[ref] > 0: // it is in have
-		case groups > 0 && announced && p.r.want.Set(ref.set).Len() == 0:
-			delete(want, uuid)
+		case groups > 0 && p.isBegun(ref):
 			p.extend(ref, old, len(ofFamily(b.set.Prefixes, ref.family)))
 		case groups > 0 && announced:
 			have.Put(p.r.aheadSet(ref, old)) // it is in want
@@ -91,6 +89,12 @@ func (p *policyPlan) planAhead(references map[addressSetRef]int, want, have nb.R
 			want.Put(p.r.aheadSet(ref, now))
 		}
 	}
+}
+
+// isBegun reports whether the beginning of an address set that groups are to refer to was written ahead, and only prefixes are missing.
+func (p *policyPlan) isBegun(ref addressSetRef) bool {
+	_, begun := p.m.ahead[ref]
+	return begun && p.r.want.Set(ref.set).Len() == 0
 }
 
 // extend adds prefixes to a row that was written ahead until there are that many, or removes some.

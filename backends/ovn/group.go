@@ -43,6 +43,11 @@ func subjectsOf(p *intent.Policy) []intent.SetID {
 	return subjects
 }
 
+// hasACLs reports whether there are ACLs of a policy alone: for its rules, or to log what it drops.
+func hasACLs(p *intent.Policy) bool {
+	return len(p.Rules) > 0 || p.Isolates && p.Log.Deny != intent.SeverityNone
+}
+
 func subjectOf(p *intent.Policy, rule *intent.Rule) intent.SetID {
 	return cmp.Or(rule.Subject, p.Subject)
 }

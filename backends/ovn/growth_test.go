@@ -2,6 +2,8 @@ package ovn
 
 import (
 	"fmt"
+	"net/netip"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -74,6 +76,58 @@ func TestAPlanGrowsWithWhatChanges(t *testing.T) {
 		return func() {
 			r := &renderer{names: nb.NewNamer("o"), want: want, schema: known}
 			planPolicies(r, newModel(portFinder{}), []intent.Change{change}, nil)
+		}
+	})
+}
+
+// TestPoliciesWithoutRulesCostOthersNothing plans a change of a policy for pods that other policies without rules select: those that exceed a
+// budget, of which there may be any number.
+func TestPoliciesWithoutRulesCostOthersNothing(t *testing.T) {
+	known := schemaOf(t, schema.NB2503())
+	growth.Constant(t, 2000, func(n int) func() {
+		b := intent.NewSnapshot().Next()
+		m := newModel(portFinder{})
+		var last *intent.Policy
+		for i := range n {
+			name := fmt.Sprint("p", i)
+			last = &intent.Policy{ID: intent.PolicyID(name), Isolates: true, Subject: "s", Origin: intent.Origin{Kind: "NetworkPolicy", Name: name}}
+			m.putPolicy(last.ID, last)
+			b.PutPolicy(last)
+		}
+		r := &renderer{names: nb.NewNamer("o"), want: b.Commit(), schema: known}
+		return func() {
+			require.Nil(t, r.group("s", m.policiesOf("s", r, map[intent.PolicyID]bool{last.ID: true})))
+		}
+	})
+}
+
+// TestTheLastPartOfASetCostsNoMoreThanThePart plans a policy whose peers were written ahead.
+func TestTheLastPartOfASetCostsNoMoreThanThePart(t *testing.T) {
+	known := schemaOf(t, schema.NB2503())
+	const part = 500
+	growth.Constant(t, 5000, func(n int) func() {
+		set := &intent.Set{ID: "blocks"}
+		for i := range n {
+			set.Prefixes = append(set.Prefixes, netip.PrefixFrom(netip.AddrFrom4([4]byte{10, byte(i >> 8), byte(i), 1}), 32))
+		}
+		next := intent.NewSnapshot().Next()
+		next.SetAhead([]intent.Ahead{{Set: set, Ready: n - part}})
+		was := next.Commit()
+		m := newModel(portFinder{})
+		m.snapshot, m.ahead = was, aheadsOf(was)
+		next = was.Next()
+		next.SetAhead(nil)
+		next.CreateSet(set)
+		p := &intent.Policy{ID: "p", Subject: "s", Origin: intent.Origin{Kind: "NetworkPolicy", Name: "p"}}
+		p.Rules = []intent.Rule{{Action: intent.Allow, Path: "spec.ingress[0]", Peer: intent.Peer{Kind: intent.PeerSet, Set: set.ID}, Ports: intent.Ports{Any: true}}}
+		next.PutPolicy(p)
+		want := next.Commit()
+		r := &renderer{names: nb.NewNamer("o"), want: want, schema: known}
+		changes := want.ChangesFrom(was)
+		return func() {
+			plan := planPolicies(r, m, changes, nil)
+			i := slices.IndexFunc(plan.ops, func(o *nb.Op) bool { return o.Table == nb.TableAddressSet })
+			require.Len(t, plan.ops[i].After["addresses"], part)
 		}
 	})
 }

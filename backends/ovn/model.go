@@ -62,6 +62,9 @@ func (m *model) putPolicy(id intent.PolicyID, p *intent.Policy) {
 		return
 	}
 	m.policies[id] = p
+	if !hasACLs(p) {
+		return // there may be any number of those that exceed a budget
+	}
 	for _, s := range subjectsOf(p) {
 		if m.bySubject[s] == nil {
 			m.bySubject[s] = map[intent.PolicyID]bool{}

@@ -208,6 +208,7 @@ func (p *policyPlan) planReferents() {
 	want, have := nb.Rows{}, nb.Rows{}
 	for ref, n := range peers {
 		switch was := p.m.peers[ref]; {
+		case was == 0 && n > 0 && p.isBegun(ref): // see planAhead
 		case was == 0 && n > 0:
 			want.Put(p.r.addressSet(ref))
 		case was > 0 && was+n == 0:

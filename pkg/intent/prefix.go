@@ -28,26 +28,35 @@ func SubtractAtMost(block netip.Prefix, excepts []netip.Prefix, limit int) ([]ne
 			inside = append(inside, e.Masked())
 		}
 	}
+	inside = MergePrefixes(inside)
 	s := subtraction{limit: limit}
-	fits := s.walk(block, MergePrefixes(inside))
-	if !fits {
+	if !s.walk(block, inside) {
 		return nil, false
 	}
+	if s.count == 0 {
+		return nil, true
+	}
+	s = subtraction{limit: limit, rest: make([]netip.Prefix, 0, s.count)}
+	s.walk(block, inside)
 	return s.rest, true
 }
 
-// subtraction collects what remains of a block, lowest address first.
+// subtraction counts what remains of a block and, unless rest is nil, collects it, lowest address first.
 type subtraction struct {
 	rest  []netip.Prefix
-	limit int // of len(rest)
+	count int
+	limit int // of count
 }
 
 // walk adds what remains of block without excepts, which are sorted, disjoint and inside block. It returns false once
 // there are more than limit prefixes.
 func (s *subtraction) walk(block netip.Prefix, excepts []netip.Prefix) bool {
 	if len(excepts) == 0 {
-		s.rest = append(s.rest, block)
-		return len(s.rest) <= s.limit
+		if s.rest != nil {
+			s.rest = append(s.rest, block)
+		}
+		s.count++
+		return s.count <= s.limit
 	}
 	if excepts[0].Bits() <= block.Bits() {
 		return true
@@ -62,9 +71,17 @@ func (s *subtraction) walk(block netip.Prefix, excepts []netip.Prefix) bool {
 // halves splits p, which must be shorter than an address, into its two halves.
 func halves(p netip.Prefix) (low, high netip.Prefix) {
 	bits := p.Bits() + 1
-	raw := p.Addr().AsSlice()
-	raw[p.Bits()/8] |= 0x80 >> (p.Bits() % 8)
-	upper, _ := netip.AddrFromSlice(raw)
+	at, bit := p.Bits()/8, byte(0x80)>>(p.Bits()%8)
+	var upper netip.Addr
+	if p.Addr().Is4() {
+		raw := p.Addr().As4()
+		raw[at] |= bit
+		upper = netip.AddrFrom4(raw)
+	} else {
+		raw := p.Addr().As16()
+		raw[at] |= bit
+		upper = netip.AddrFrom16(raw)
+	}
 	return netip.PrefixFrom(p.Addr(), bits), netip.PrefixFrom(upper, bits)
 }
 
@@ -72,8 +89,10 @@ func halves(p netip.Prefix) (low, high netip.Prefix) {
 // addresses are equal lists. It returns a new slice.
 func MergePrefixes(prefixes []netip.Prefix) []netip.Prefix {
 	sorted := slices.Clone(prefixes)
-	slices.SortFunc(sorted, ComparePrefixes)
-	var merged []netip.Prefix
+	if !slices.IsSortedFunc(sorted, ComparePrefixes) {
+		slices.SortFunc(sorted, ComparePrefixes)
+	}
+	merged := sorted[:0] // never longer than what was read
 	for _, p := range sorted {
 		if n := len(merged); n > 0 && merged[n-1].Overlaps(p) {
 			continue // sorted by address, shorter first: the earlier one covers p
@@ -87,7 +106,14 @@ func MergePrefixes(prefixes []netip.Prefix) []netip.Prefix {
 			merged = append(merged[:n-2], parent)
 		}
 	}
-	return merged
+	switch {
+	case len(merged) == 0:
+		return nil
+	case len(merged) < cap(merged)/2: // do not keep what is not used
+		return slices.Clone(merged)
+	default:
+		return merged
+	}
 }
 
 // join returns the prefix whose two halves are a and b.

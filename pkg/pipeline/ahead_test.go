@@ -48,7 +48,7 @@ func prefixesBetween(was, now *intent.Snapshot) int {
 // TestALargePolicyComesInParts has policies of many thousand prefixes come and others change. No snapshot has more than a part of one to
 // write, and what others change is in the next one.
 func TestALargePolicyComesInParts(t *testing.T) {
-	const part, large, others = 2000, 3, 20
+	const part, large, others = 500, 3, 20
 	src := pipelinetest.New()
 	p := newPipeline(t, src)
 	p.Follow(func(intent.Revision) bool { return true }) // targets are as quick as can be
@@ -78,12 +78,39 @@ func TestALargePolicyComesInParts(t *testing.T) {
 	}
 	require.Equal(t, large+others, was.PolicyCount())
 	require.Empty(t, was.Ahead())
-	require.Greater(t, steps, large*5, "each came in parts")
+	require.Greater(t, steps, large*20, "each came in parts")
 	total := 0
 	for set := range was.Sets() {
 		total += len(set.Prefixes)
 	}
 	require.Greater(t, total, large*10_000)
+}
+
+// TestOthersWaitForNoPartOfALargePolicy changes something of another namespace in every snapshot. Four of five snapshots have nothing of
+// the large policy, which goes on nevertheless.
+func TestOthersWaitForNoPartOfALargePolicy(t *testing.T) {
+	const every, snapshots = 5, 60
+	src := pipelinetest.New()
+	p := newPipeline(t, src)
+	p.Follow(func(intent.Revision) bool { return true })
+	src.Put(pipelinetest.Namespace("shop"))
+	src.Sync()
+	p.Step()
+	src.Put(scattered(0))
+	p.Step()
+	was := p.Latest()
+	require.Len(t, was.Ahead(), 1, "nothing else changes: a part at once")
+	with := 0
+	for i := range snapshots {
+		src.Put(pipelinetest.Policy(fmt.Sprint("small", i), "web", "db"))
+		p.Step()
+		require.Equal(t, i+1, p.Latest().PolicyCount())
+		if prefixesBetween(was, p.Latest()) > 0 {
+			with++
+		}
+		was = p.Latest()
+	}
+	require.Equal(t, snapshots/every, with)
 }
 
 // TestALargePolicyThatGoesIsNotAnnounced deletes a policy while it is announced, and changes another one.
@@ -131,5 +158,5 @@ func TestWhatExceedsTheBudgetOfItsNamespaceIsNotAnnounced(t *testing.T) {
 		p.Step()
 	}
 	require.Equal(t, flood, p.Latest().PolicyCount())
-	require.Less(t, steps, (fit+2)*10+10, "one part for each 2,000 prefixes of what fits, and of the next one; many of the others in one")
+	require.Less(t, steps, (fit+2)*40+10, "one part for each 500 prefixes of what fits, and of the next one; many of the others in one")
 }

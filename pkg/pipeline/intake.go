@@ -17,7 +17,9 @@ const (
 	// mostQueued is how many changes of a namespace wait one by one. If there are more, they go into one snapshot.
 	mostQueued = 4096
 	// prefixesOfSlice is how many prefixes of a larger object are announced with a snapshot.
-	prefixesOfSlice = 2000
+	prefixesOfSlice = 500
+	// mostPassed is how many snapshots with other changes in a row have no slice.
+	mostPassed = 4
 )
 
 // change is an object in the state in which it was taken from the source.
@@ -37,6 +39,7 @@ type intake struct {
 	queues map[string]*queue
 	turn   string // whose turn it was last
 	chosen string // whose turn it is next, if next was called since; "" otherwise
+	passed int    // how many snapshots with other changes have had no slice since the last one that had
 }
 
 // queue is the policies or the Services that a namespace has changed, oldest first.
@@ -142,6 +145,17 @@ func (q *intake) next(estimate func(any) int64) change {
 		}
 	}
 	return of.changes[0]
+}
+
+// mayFollow reports whether a snapshot may have a slice. One with other changes has none, so that they do not wait for it to be written, but
+// for one in every few.
+func (q *intake) mayFollow(others bool) bool {
+	if others && q.passed < mostPassed {
+		q.passed++
+		return false
+	}
+	q.passed = 0
+	return true
 }
 
 // slice takes some of what the others have changed, each in turn.

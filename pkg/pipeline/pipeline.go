@@ -288,7 +288,7 @@ func (p *Pipeline) admit(synced bool) []object.Ref {
 		changes = p.intake.all()
 	} else {
 		changes = p.intake.light()
-		if p.intake.waits() && p.sliceIn() <= 0 {
+		if p.intake.waits() && p.sliceIn() <= 0 && p.intake.mayFollow(len(changes) > 0) {
 			changes = append(changes, p.slice()...)
 			p.sliced = time.Now()
 		}

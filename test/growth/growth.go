@@ -17,8 +17,11 @@ import (
 // proportion to n² 16 times.
 const factor = 4
 
-// most is the largest accepted ratio of costs: half as much again as n log n, because tables grow in steps of two.
-const most = 7
+// The largest accepted ratios of costs: half as much again as n log n, because tables grow in steps of two, and as nothing.
+const (
+	mostNearlyLinear = 7
+	mostConstant     = 1.5
+)
 
 // attempts is how often a size is measured, at most. The minimum counts: a goroutine in the background, which may allocate
 // as well, never makes work cheaper.
@@ -28,16 +31,27 @@ const attempts = 5
 // allocates more than 7 times the bytes or objects. Prepare returns the work for a size; its own cost does not count.
 func NearlyLinear(t testing.TB, n int, prepare func(n int) (work func())) {
 	t.Helper()
+	compare(t, n, mostNearlyLinear, prepare)
+}
+
+// Constant fails the test if work of size 4n costs more than half as much again as work of size n, in statements, bytes or objects.
+func Constant(t testing.TB, n int, prepare func(n int) (work func())) {
+	t.Helper()
+	compare(t, n, mostConstant, prepare)
+}
+
+func compare(t testing.TB, n int, most float64, prepare func(n int) (work func())) {
+	t.Helper()
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	small, large := unmeasured, unmeasured
 	for range attempts {
 		small, large = small.orLess(measure(n, prepare)), large.orLess(measure(factor*n, prepare))
-		if len(exceeded(small, large)) == 0 {
+		if len(exceeded(small, large, most)) == 0 {
 			break
 		}
 	}
 	t.Logf("%d: %v; %d: %v", n, small, factor*n, large)
-	for _, which := range exceeded(small, large) {
+	for _, which := range exceeded(small, large, most) {
 		t.Errorf("%d times the size costs %.1f times the %s: %d at %d, %d at %d", factor,
 			ratio(small[which], large[which], floors[which]), names[which], small[which], n, large[which], factor*n)
 	}
@@ -56,8 +70,8 @@ var (
 // orLess is the minimum of two costs in each respect.
 func (c cost) orLess(o cost) cost { return cost{min(c[0], o[0]), min(c[1], o[1]), min(c[2], o[2])} }
 
-// exceeded returns in which respects large costs too much.
-func exceeded(small, large cost) []int {
+// exceeded returns in which respects large costs more than that many times as much.
+func exceeded(small, large cost, most float64) []int {
 	var all []int
 	for i := range names {
 		if ratio(small[i], large[i], floors[i]) > most {

@@ -47,3 +47,20 @@ func TestOnlyWhatGrowsFasterFails(t *testing.T) {
 		})
 	}
 }
+
+func TestOnlyWhatGrowsIsNotConstant(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		prepare func(n int) func()
+		fails   bool
+	}{
+		{"the same for every size", func(int) func() { return func() { _ = make([]byte, 1<<20) } }, false},
+		{"linear memory", func(n int) func() { return func() { _ = make([]byte, n*1000) } }, true},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			w := &witness{TB: t}
+			Constant(w, 2000, tc.prepare)
+			require.Equal(t, tc.fails, w.failed)
+		})
+	}
+}

@@ -84,6 +84,25 @@ func (a *Account) Spend(u Unit, n int) bool {
 	return true
 }
 
+// Spent returns how much of each unit has been spent since an earlier copy of the account.
+func (a *Account) Spent(since Account) Limits {
+	var spent Limits
+	for u := range units {
+		spent[u] = since.left[u] - a.left[u]
+	}
+	return spent
+}
+
+// SpendAll spends some of each unit, and reports whether the object may go on.
+func (a *Account) SpendAll(spent Limits) bool {
+	for u := range units {
+		if !a.Spend(u, spent[u]) {
+			return false
+		}
+	}
+	return true
+}
+
 // Exceed exhausts the account, after work stopped because it would have taken more of a unit than was left.
 func (a *Account) Exceed(u Unit) {
 	if a.over == nil {

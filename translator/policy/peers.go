@@ -15,12 +15,24 @@ import (
 	"github.com/netloom/netloom/translator/budget"
 )
 
-// parsePeers parses the peers of a rule. An element that cannot be understood is reported and matches nothing.
+// parsePeers returns the peers of a rule, which may have been parsed before the policy was put.
 func (p *translation) parsePeers(r rule) peerList {
 	if len(r.peers) == 0 {
 		return peerList{anyone: true}
 	}
+	if known, ok := p.early.lists[&r.peers[0]]; ok {
+		if !p.account.SpendAll(known.spent) {
+			return peerList{}
+		}
+		return known.list
+	}
+	return p.parseList(r)
+}
+
+// parseList parses the peers of a rule that has some. An element that cannot be understood is reported and matches nothing.
+func (p *translation) parseList(r rule) peerList {
 	var list peerList
+	var blocks [][]netip.Prefix
 	for i := range r.peers {
 		path := fmt.Sprintf("%s.%s[%d]", r.path, r.field, i)
 		peer := &r.peers[i]
@@ -28,7 +40,7 @@ func (p *translation) parsePeers(r rule) peerList {
 		case peer.IPBlock != nil && (peer.PodSelector != nil || peer.NamespaceSelector != nil):
 			p.Add(path, "ipBlock is not allowed together with a podSelector or namespaceSelector; the element matches nothing")
 		case peer.IPBlock != nil:
-			list.prefixes = append(list.prefixes, p.parseBlock(path+".ipBlock", peer.IPBlock)...)
+			blocks = append(blocks, p.parseBlock(path+".ipBlock", peer.IPBlock))
 		case peer.PodSelector == nil && peer.NamespaceSelector == nil:
 			p.Add(path, "expected a podSelector, a namespaceSelector or an ipBlock; the element matches nothing")
 		default:
@@ -44,7 +56,11 @@ func (p *translation) parsePeers(r rule) peerList {
 	if p.account.Err() != nil {
 		return peerList{}
 	}
-	list.prefixes = intent.MergePrefixes(list.prefixes)
+	if len(blocks) == 1 {
+		list.prefixes = blocks[0] // large ones are alone in most rules, and what remains of one block is canonical
+	} else {
+		list.prefixes = intent.MergePrefixes(slices.Concat(blocks...))
+	}
 	list.all = list.union()
 	return list
 }
@@ -101,5 +117,5 @@ func (p *translation) parseBlock(path string, b *networkingv1.IPBlock) []netip.P
 		return nil
 	}
 	p.account.Spend(budget.Prefixes, len(rest))
-	return slices.Clip(rest)
+	return rest
 }

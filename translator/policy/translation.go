@@ -23,6 +23,7 @@ type translator struct {
 	budgets *budgets
 	sets    *sets.Table
 	hosts   *host.Table
+	early   early
 }
 
 // translation is one policy of any kind being translated to intents.
