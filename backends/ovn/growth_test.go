@@ -96,7 +96,7 @@ func TestPoliciesWithoutRulesCostOthersNothing(t *testing.T) {
 		}
 		r := &renderer{names: nb.NewNamer("o"), want: b.Commit(), schema: known}
 		return func() {
-			require.Nil(t, r.group("s", m.policiesOf("s", r, map[intent.PolicyID]bool{last.ID: true})))
+			require.Nil(t, r.group("s", m.policiesOf("s", r, map[intent.PolicyID]bool{last.ID: true}, []*intent.Policy{last})))
 		}
 	})
 }

@@ -32,7 +32,8 @@ type Pipeline struct {
 	published   []func(Published)
 	undelivered map[object.Ref]bool // drained before the source had synced
 	tasks       *tasks
-	collected   [][]object.Problem            // the inputs of the last problem list
+	collected   [][]object.Problem // the inputs of the last problem list
+	told        problemLog
 	others      Others                        // nil if there is one cluster
 	retainer    retainer                      // the source, if it keeps missing objects; nil otherwise
 	inTargets   func() []retention.KeptObject // what targets keep; nil if none keeps anything
@@ -203,6 +204,8 @@ func (p *Pipeline) Run(ctx context.Context) error {
 			p.Step()
 		case <-p.nextDivision():
 			p.Step()
+		case <-p.nextLog():
+			p.told.settle(p.log)
 		}
 	}
 }

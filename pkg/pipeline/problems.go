@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"slices"
+	"time"
 
 	"github.com/netloom/netloom/pkg/object"
 )
@@ -27,6 +28,7 @@ func (p *Pipeline) collectProblems(further ...[]object.Problem) []object.Problem
 	if p.others != nil {
 		lists = append(lists, p.others.Problems())
 	}
+	p.told.settle(p.log)
 	was := p.Problems()
 	if slices.EqualFunc(lists, p.collected, equalProblems) {
 		return was
@@ -41,10 +43,21 @@ func (p *Pipeline) collectProblems(further ...[]object.Problem) []object.Problem
 	}
 	object.DiffProblems(was, all, func(f object.Problem, isNew bool) {
 		if isNew {
-			p.log.WithError(f).Warn("problem in a source object")
+			p.told.come(p.log, f)
+		} else {
+			p.told.gone(f)
 		}
 	})
 	return all
+}
+
+// nextLog receives when there is something to log about problems that have changed; nil if there is nothing.
+func (p *Pipeline) nextLog() <-chan time.Time {
+	due, ok := p.told.due()
+	if !ok {
+		return nil
+	}
+	return time.After(time.Until(due))
 }
 
 func equalProblems(a, b []object.Problem) bool {
