@@ -30,8 +30,9 @@ type change struct {
 	since  time.Time
 }
 
-// intake shares the translator between namespaces. NetworkPolicies and Services wait in two queues of their namespace and are taken in
+// intake shares the translator between namespaces. Policies and Services wait in two queues of their namespace and are taken in
 // their order, so that every snapshot has policies that the namespace had at one time. They concern its own pods and addresses only.
+// Cluster-wide policies have a queue of their own: a few of them never wait, and a flood of them delays only others like them.
 // Everything else is taken at once, because the pods of one namespace are peers in others. There is no order between kinds to keep,
 // since each kind is watched separately. The zero value is empty.
 type intake struct {
@@ -50,10 +51,10 @@ type queue struct {
 
 func (q *intake) add(c change) {
 	var name string
-	switch c.ref.Kind {
-	case object.KindNetworkPolicy:
+	switch kind := c.ref.Kind; {
+	case object.IsPolicy(kind):
 		name = c.ref.Namespace + "/policies"
-	case object.KindService, object.KindEndpointSlice, object.KindEndpoints, object.KindServiceImport:
+	case kind == object.KindService, kind == object.KindEndpointSlice, kind == object.KindEndpoints, kind == object.KindServiceImport:
 		name = c.ref.Namespace + "/services"
 	default:
 		q.free = append(q.free, c)

@@ -272,6 +272,9 @@ func (p *Pipeline) drain(now time.Time) {
 		c := change{ref: ref, since: now}
 		if o, ok := p.source.Get(ref); ok {
 			c.object, c.cost = o, p.translator.Estimate(o)
+		} else {
+			had, _ := p.translator.Policy(ref)
+			c.cost = p.translator.Estimate(had)
 		}
 		if p.retainer == nil {
 			p.note(ref, c.object != nil)

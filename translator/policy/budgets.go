@@ -70,3 +70,18 @@ func (b *budgets) estimate(np *networkingv1.NetworkPolicy) int64 {
 	}
 	return budget.Estimate(budget.Prefixes, prefixes) + budget.Estimate(budget.Selectors, selectors) + budget.Estimate(budget.Rules, rules)
 }
+
+// estimateClusterWide does so for a cluster-wide policy.
+func (b *budgets) estimateClusterWide(f *clusterForm) int64 {
+	if !b.ledger.Fits(object.Ref{Kind: f.kind, Namespace: f.object.GetNamespace(), Name: f.object.GetName()}, f.object.GetCreationTimestamp()) {
+		return budget.Estimate(budget.Prefixes, 0)
+	}
+	peers, rules := 0, 0
+	for _, list := range f.rules {
+		for i := range list {
+			rules += 1 + len(list[i].ports)
+			peers += len(list[i].peers)
+		}
+	}
+	return budget.Estimate(budget.Selectors, peers) + budget.Estimate(budget.Rules, rules)
+}

@@ -282,6 +282,15 @@ func (t *Table) HasNode(name string) bool {
 // Estimate returns the approximate cost of a NetworkPolicy, from its size alone. One that exceeds its budget costs little.
 func (t *Table) Estimate(np *networkingv1.NetworkPolicy) int64 { return t.budgets.estimate(np) }
 
+// EstimateClusterWide does so for a cluster-wide policy. Other objects cost little.
+func (t *Table) EstimateClusterWide(o metav1.Object) int64 {
+	form, ok := clusterFormOf(o)
+	if !ok {
+		return budget.Estimate(budget.Prefixes, 0)
+	}
+	return t.budgets.estimateClusterWide(form)
+}
+
 // Len counts what the table keeps.
 func (t *Table) Len() int {
 	return t.objects.len() + len(t.translated) + t.dependents.len() + t.divider.len() + t.budgets.ledger.Len() + len(t.staged.refs)
