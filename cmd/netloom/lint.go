@@ -41,7 +41,7 @@ matches no finding is itself a finding. Errors cannot be ignored.
 
 With -n, only findings about that namespace and about no namespace are printed.
 
-A note lists the files that are no objects, such as values of a chart or patches of a kustomization; with --strict they are errors.
+A note lists the files without Kubernetes objects, such as values of a chart or patches of a kustomization; with --strict they are errors.
 
 Exit with 0 if there is no finding, with 2 if there is one of at least the severity of --fail-on, with 3 if there are no
 pods to check against or the manifests have problems, and with 1 on an error.`,
@@ -58,7 +58,7 @@ pods to check against or the manifests have problems, and with 1 on an error.`,
 	flags.StringArrayVar(&opts.skip, "skip", nil, "rule to skip; may be repeated")
 	flags.StringVar(&opts.failOn, "fail-on", lint.Warning.String(), "minimum severity of findings to exit with 2: info, warning, error or never")
 	flags.IntVar(&opts.maxFlows, "max-flows", 0, "report policies that cost a node more OpenFlow flows than this; 0 disables the check")
-	flags.BoolVar(&opts.strict, "strict", false, "report files that are no objects, such as values of a chart, as errors")
+	flags.BoolVar(&opts.strict, "strict", false, "report files without Kubernetes objects, such as values of a chart, as errors")
 	flags.BoolVar(&opts.rules, "rules", false, "list the rules")
 	complete(cmd, "skip", lint.IDs()...)
 	complete(cmd, "fail-on", lint.Info.String(), lint.Warning.String(), lint.Error.String(), never)

@@ -32,7 +32,7 @@ func (st *stage) putNamespace(name string, words []string) error {
 	}
 	for _, w := range words {
 		if !relabel(n.Labels, w) {
-			return fmt.Errorf("%q is no label", w)
+			return fmt.Errorf("%q: expected a label", w)
 		}
 	}
 	st.namespaces[name] = n

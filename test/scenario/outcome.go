@@ -189,7 +189,7 @@ func (st *stage) vias(list string) ([]via, error) {
 			name, port, ok := strings.Cut(who, ":")
 			if ok {
 				if _, err := fmt.Sscan(port, &v.port); err != nil {
-					return nil, fmt.Errorf("%q is no port", port)
+					return nil, fmt.Errorf("%q: expected a port", port)
 				}
 			}
 			ends, err := sites(name, st.pods)

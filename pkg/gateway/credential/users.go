@@ -79,7 +79,7 @@ func readUsers(path string) (map[string]*api.AuthInfo, error) {
 	}
 	for _, file := range list {
 		if info, err := os.Stat(file); err == nil && (!info.Mode().IsRegular() || info.Size() > maxFile) {
-			return nil, fmt.Errorf("%s is no file of at most %d bytes", file, maxFile)
+			return nil, fmt.Errorf("%s: expected a regular file of at most %d bytes", file, maxFile)
 		}
 	}
 	config, err := rules.Load()
@@ -162,7 +162,7 @@ func content(data []byte, file string) ([]byte, error) {
 	}
 	info, err := os.Stat(file)
 	if err == nil && (!info.Mode().IsRegular() || info.Size() > maxFile) {
-		err = fmt.Errorf("%s is no file of at most %d bytes", file, maxFile)
+		err = fmt.Errorf("%s: expected a regular file of at most %d bytes", file, maxFile)
 	}
 	if err != nil {
 		return nil, err

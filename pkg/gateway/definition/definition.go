@@ -63,7 +63,7 @@ func read(raw []byte) Entry {
 	}{&head.APIVersion, &head.Kind, &struct {
 		Name *string `json:"name"`
 	}{&head.Name}}); err != nil {
-		return Entry{Err: fmt.Errorf("this is no object: %w", err)}
+		return Entry{Err: fmt.Errorf("expected a Kubernetes object: %w", err)}
 	}
 	if head.APIVersion != v1alpha1.GroupVersion.String() || head.Kind != v1alpha1.KindUpstreamCluster {
 		return Entry{Name: head.Name, Err: fmt.Errorf("apiVersion %q, kind %q: expected %s, %s", head.APIVersion, head.Kind, v1alpha1.GroupVersion, v1alpha1.KindUpstreamCluster)}

@@ -93,7 +93,7 @@ func TestFaults(t *testing.T) {
 		{"another kind", "UpstreamCluster", "Secret", "expected proxy.kubegateway.io/v1alpha1"},
 		{"a repeated key", "kind: UpstreamCluster", "kind: UpstreamCluster\nkind: UpstreamCluster", "already set in map"},
 		{"no YAML", "metadata:", "\tmetadata", "yaml"},
-		{"a list", good, "[1]", "no object"},
+		{"a list", good, "[1]", "expected a Kubernetes object"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			require.Contains(t, good, tc.old)

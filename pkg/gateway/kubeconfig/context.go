@@ -187,7 +187,7 @@ func content(field string, data []byte, file string) ([]byte, error) {
 	}
 	info, err := os.Stat(file)
 	if err == nil && (!info.Mode().IsRegular() || info.Size() > maxFile) {
-		err = fmt.Errorf("%s is no file of at most %d bytes", file, maxFile)
+		err = fmt.Errorf("%s: expected a regular file of at most %d bytes", file, maxFile)
 	}
 	if err == nil {
 		data, err = os.ReadFile(file) //nolint:gosec // whoever names the file may read it
