@@ -3,11 +3,9 @@ package impact
 import (
 	"cmp"
 	"maps"
-	"net/netip"
 	"slices"
 	"strings"
 
-	"github.com/netloom/netloom/labelcache"
 	"github.com/netloom/netloom/pkg/answers/reach"
 	"github.com/netloom/netloom/pkg/answers/world"
 	"github.com/netloom/netloom/pkg/intent"
@@ -110,27 +108,6 @@ func (c *comparison) bothFamilies() bool {
 		}
 	}
 	return is4 && is6
-}
-
-func endpointsOf(v labelcache.View) map[object.Key]*labelcache.Endpoint {
-	out := map[object.Key]*labelcache.Endpoint{}
-	for e := range v.Endpoints() {
-		out[e.Key] = e
-	}
-	return out
-}
-
-// assignedIn reports whether a pod of either state has an address.
-func assignedIn(states ...map[object.Key]*labelcache.Endpoint) func(netip.Addr) bool {
-	held := map[netip.Addr]bool{}
-	for _, s := range states {
-		for _, e := range s {
-			for _, a := range e.Addrs {
-				held[a] = true
-			}
-		}
-	}
-	return func(a netip.Addr) bool { return held[a] }
 }
 
 // noteClusters adds the clusters of pods at some places, other than the own one.

@@ -45,21 +45,6 @@ func Of(s *intent.Snapshot, of object.Ref, budget int) Report {
 	return out
 }
 
-// rule is a rule of a policy.
-type rule struct {
-	*intent.Rule
-
-	of    *intent.Policy // nil for the isolation by NetworkPolicies
-	index int
-}
-
-func (r *rule) ref() intent.RuleRef {
-	if r.of == nil {
-		return intent.RuleRef{Rule: -1}
-	}
-	return intent.RuleRef{Policy: r.of.ID, Rule: r.index}
-}
-
 // policy analyzes one direction of an object.
 func (a *analysis) policy(p *intent.Policy) []Finding {
 	before := a.before(p)

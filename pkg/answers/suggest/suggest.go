@@ -39,16 +39,6 @@ type Refusal struct {
 // Apply returns the state with policies added to those of the state in question.
 type Apply func([]*networkingv1.NetworkPolicy) (world.State, error)
 
-// cluster is the pods that selectors are chosen for.
-type cluster struct {
-	state       world.State
-	pods        map[object.Key]*labelcache.Endpoint
-	byNamespace map[string][]*labelcache.Endpoint
-	holders     map[netip.Addr]int // how many pods have an address
-	existing    map[string]bool    // names of policies, as namespace/name
-	taken       map[string]bool    // the same, with those of suggested ones
-}
-
 func newCluster(state world.State) *cluster {
 	w := &cluster{
 		state: state, pods: map[object.Key]*labelcache.Endpoint{}, byNamespace: map[string][]*labelcache.Endpoint{},
