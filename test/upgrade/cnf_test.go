@@ -1,0 +1,51 @@
+//go:build e2e
+
+package upgrade_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/netloom/netloom/test/upgrade"
+)
+
+// TestUpAndDownOnACNF goes from each version to the current one and back. A device has no transactions: each single write is judged.
+func TestUpAndDownOnACNF(t *testing.T) {
+	current := upgrade.Current(t)
+	for _, v := range upgrade.Versions() {
+		old := v.Program(t)
+		for _, seed := range worlds() {
+			t.Run(fmt.Sprintf("%s world %d", v.Name(), seed), func(t *testing.T) {
+				t.Parallel()
+				upAndDownOnACNF(t, old, current, seed)
+			})
+		}
+	}
+}
+
+func upAndDownOnACNF(t *testing.T, old, current *upgrade.Program, seed uint64) {
+	t.Helper()
+	addresses, packets := upgrade.OwnNetwork(t), upgrade.Packets(seed, 400)
+	g := upgrade.NewGateway(t, addresses[0], packets)
+	b := upgrade.NewBranch(seed, 30)
+	g.Apply(t, old, b.Text(t, g.Address))
+	for i, to := range []*upgrade.Program{current, old, current, old} {
+		if i > 1 {
+			b.Mutate()
+		}
+		states := g.Apply(t, to, b.Text(t, g.Address))
+		what := fmt.Sprintf("step %d, to %s", i, to.Name)
+		faults := upgrade.Windows(packets, states)
+		t.Logf("%s: %d writes", what, len(states)-1)
+		assert.Empty(t, faults[:min(len(faults), 8)], "%s: %d faults", what, len(faults))
+		fresh := upgrade.NewGateway(t, addresses[1], packets)
+		fresh.Apply(t, to, b.Text(t, fresh.Address))
+		fresh.Stop()
+		assert.Equal(t, fresh.Configuration(), g.Configuration(), what)
+		if to == current { // the others leave rules that overlap in the order in which they came
+			assert.Equal(t, fresh.Way(), g.Way(), what)
+		}
+	}
+}

@@ -1,0 +1,216 @@
+package upgrade
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/netloom/netloom/backends/backendtest"
+	"github.com/netloom/netloom/pkg/intent"
+	simulator "github.com/netloom/netloom/pkg/simulator/openwrt"
+	"github.com/netloom/netloom/test/await"
+)
+
+// Gateway is the device of a CNF for programs, and what it did with some packets after each of their writes.
+type Gateway struct {
+	*simulator.Device
+	Address netip.Addr
+	packets []simulator.Packet
+	stop    func()
+
+	mu    sync.Mutex
+	seen  int // number of requests that were looked at
+	idle  int // read-backs since the last write
+	after []Moment
+}
+
+// Moment is what a device does with each packet, and the write before that.
+type Moment struct {
+	write   string
+	results []simulator.Result
+}
+
+// OwnNetwork gives the calling goroutine, and the programs that it starts, a network of their own until it ends, with two addresses.
+func OwnNetwork(t *testing.T) [2]string {
+	t.Helper()
+	runtime.LockOSThread() // and never unlocked: the thread ends with the test
+	require.NoError(t, syscall.Unshare(syscall.CLONE_NEWNET), "a CNF has port 80 of the address of its pod: run as root, or with unshare --map-root-user")
+	command(t, ".", "ip", "link", "set", "lo", "up")
+	addresses := [2]string{"198.18.0.1", "198.18.0.2"}
+	for _, a := range addresses {
+		command(t, ".", "ip", "address", "add", a+"/32", "dev", "lo")
+	}
+	return addresses
+}
+
+// NewGateway starts a device where programs look for it: at port 80 of the address of its pod.
+func NewGateway(t *testing.T, address string, packets []simulator.Packet) *Gateway {
+	t.Helper()
+	d, err := simulator.New(simulator.Options{})
+	require.NoError(t, err)
+	g := &Gateway{Device: d, Address: netip.MustParseAddr(address), packets: packets}
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", net.JoinHostPort(address, "80"))
+	require.NoError(t, err)
+	var accepting sync.WaitGroup
+	accepting.Go(func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil || !d.Serve(judged{conn, g}) {
+				return
+			}
+		}
+	})
+	g.stop = func() {
+		_ = listener.Close() // nobody connects any more
+		accepting.Wait()
+		d.Close()
+	}
+	t.Cleanup(g.stop)
+	return g
+}
+
+// Stop ends the device; its address is free then.
+func (g *Gateway) Stop() { g.stop() }
+
+// judged is a connection of a gateway, which judges each write before it answers.
+type judged struct {
+	net.Conn
+	gateway *Gateway
+}
+
+func (j judged) Write(answer []byte) (int, error) {
+	j.gateway.look()
+	return j.Conn.Write(answer)
+}
+
+// look judges the packets if a request was a write.
+func (g *Gateway) look() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	requests := g.Requests()
+	for _, q := range requests[g.seen:] {
+		switch {
+		case q.Login:
+		case q.Method != http.MethodGet:
+			g.idle = 0
+			g.after = append(g.after, g.moment(q.Method+" "+q.Path))
+		case strings.HasSuffix(q.Path, "/firewall/v1/zones"):
+			g.idle++
+		}
+	}
+	g.seen = len(requests)
+}
+
+// moment is what the device does now.
+func (g *Gateway) moment(write string) Moment {
+	m := Moment{write: write}
+	for _, p := range g.packets {
+		m.results = append(m.results, g.Trace(p))
+	}
+	return m
+}
+
+// Way is what becomes of each packet now.
+func (g *Gateway) Way() []string { return g.moment("").Way() }
+
+// settled is how many read-backs without a write it takes for a program to have nothing left to write: some of what a device does not
+// show at once is written after the second.
+const settled = 4
+
+// Apply runs a program until it has nothing left to write, and returns what the device did before it and after each write.
+func (g *Gateway) Apply(t *testing.T, p *Program, manifests []byte) []Moment {
+	t.Helper()
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "all.yaml"), manifests, 0o600))
+	g.mu.Lock()
+	g.idle, g.after = 0, []Moment{g.moment("the start")}
+	g.mu.Unlock()
+	running := p.Run(t, "--manifests", dir, "--sdewan", "--sdewan-plain-http", "--sdewan-interval", "1s", "--owner", "upgrade")
+	await.True(t, func() bool {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		return g.idle >= settled
+	}, "%s leaves the device alone", p.Name)
+	running.Stop(t)
+	return g.after
+}
+
+// Configuration is the sections and the kernel's rules of the device, in order of their text: where rules are matters only to packets.
+func (g *Gateway) Configuration() []string {
+	list := append(strings.Split(g.Export(), "\n\n"), strings.Split(g.Kernel(), "\n")...)
+	slices.Sort(list)
+	return list
+}
+
+// flowOf is a packet as a flow of an intent.
+func flowOf(p simulator.Packet) intent.Flow {
+	f := intent.Flow{Src: intent.Party{Addr: p.Src}, Dst: intent.Party{Addr: p.Dst}, Protocol: intent.TCP, Port: p.DstPort, Node: p.In}
+	if p.Proto == "udp" {
+		f.Protocol = intent.UDP
+	}
+	return f
+}
+
+// verdicts are the results as Bounds takes them: a translated destination is a backend.
+func (m Moment) verdicts(packets []simulator.Packet) []backendtest.Verdict {
+	var list []backendtest.Verdict
+	for i, r := range m.results {
+		v := backendtest.Verdict{Allowed: r.Verdict == simulator.Accept, Refused: r.Verdict == simulator.Reject}
+		if r.Dst != packets[i].Dst || r.DstPort != packets[i].DstPort {
+			v.Backends = map[netip.AddrPort]bool{netip.AddrPortFrom(r.Dst, r.DstPort): v.Allowed}
+		}
+		list = append(list, v)
+	}
+	return list
+}
+
+// Way is what becomes of each packet: the verdict, and how it leaves if it does.
+func (m Moment) Way() []string {
+	var list []string
+	for _, r := range m.results {
+		list = append(list, r.Verdict.String()+" "+road(r))
+	}
+	return list
+}
+
+// road is the way of a packet that arrives; "" if it does not.
+func road(r simulator.Result) string {
+	if r.Verdict != simulator.Accept {
+		return ""
+	}
+	return fmt.Sprintf("from %s to %s by %s of %v in %q", netip.AddrPortFrom(r.Src, r.SrcPort), netip.AddrPortFrom(r.Dst, r.DstPort), r.Out, r.WANs, r.Tunnel)
+}
+
+// Windows lists what states on the way do with a packet although neither the first nor the last does.
+func Windows(packets []simulator.Packet, states []Moment) []string {
+	var flows []intent.Flow
+	for _, p := range packets {
+		flows = append(flows, flowOf(p))
+	}
+	first, last := states[0], states[len(states)-1]
+	bounds := BoundsOf(flows, first.verdicts(packets), last.verdicts(packets))
+	var faults []string
+	for n, m := range states {
+		what := fmt.Sprintf("after write %d of %d, %s: ", n, len(states)-1, m.write)
+		for _, fault := range bounds.Outside(m.verdicts(packets)) {
+			faults = append(faults, what+fault)
+		}
+		for i, r := range m.results {
+			if way := road(first.results[i]); way != "" && way == road(last.results[i]) && way != road(r) && road(r) != "" {
+				faults = append(faults, fmt.Sprintf("%s%+v goes %s instead of %s", what, packets[i], road(r), way))
+			}
+		}
+	}
+	return faults
+}
