@@ -4,6 +4,8 @@ package upgrade_test
 
 import (
 	"fmt"
+	"net/http"
+	"regexp"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -25,6 +27,9 @@ func TestUpAndDownOnACNF(t *testing.T) {
 	}
 }
 
+// atOnce matches the paths of objects that take effect at once, one by one.
+var atOnce = regexp.MustCompile(`/sdewan/(application|nat|networkfirewall|route|rule)/`)
+
 func upAndDownOnACNF(t *testing.T, old, current *upgrade.Program, seed uint64) {
 	t.Helper()
 	addresses, packets := upgrade.OwnNetwork(t), upgrade.Packets(seed, 400)
@@ -35,11 +40,15 @@ func upAndDownOnACNF(t *testing.T, old, current *upgrade.Program, seed uint64) {
 		if i > 1 {
 			b.Mutate()
 		}
+		before := len(g.Requests())
 		states := g.Apply(t, to, b.Text(t, g.Address))
 		what := fmt.Sprintf("step %d, to %s", i, to.Name)
 		faults := upgrade.Windows(packets, states)
 		t.Logf("%s: %d writes", what, len(states)-1)
 		assert.Empty(t, faults[:min(len(faults), 8)], "%s: %d faults", what, len(faults))
+		for _, q := range g.Requests()[before:] {
+			assert.False(t, i < 2 && q.Method != http.MethodGet && atOnce.MatchString(q.Path), "%s, with the same objects: %s %s", what, q.Method, q.Path)
+		}
 		fresh := upgrade.NewGateway(t, addresses[1], packets)
 		fresh.Apply(t, to, b.Text(t, fresh.Address))
 		fresh.Stop()

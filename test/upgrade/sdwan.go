@@ -215,18 +215,19 @@ func branchPod(name string, address netip.Addr, labels map[string]any) map[strin
 // Packets returns n packets that the objects of branches may decide on, the same for the same seed.
 func Packets(seed uint64, n int) []simulator.Packet {
 	rng := policygen.NewRand(seed)
+	below := func(n int) byte { return byte(rng.IntN(n)) } //nolint:gosec // n is at most 50
 	var list []simulator.Packet
 	for range n {
 		p := simulator.Packet{In: fmt.Sprintf("net%d", rng.IntN(3)), SrcPort: 40000, Proto: []string{"tcp", "tcp", "udp"}[rng.IntN(3)]}
 		p.Src = map[string]netip.Addr{
-			"net0": netip.AddrFrom4([4]byte{172, 16, 70, byte(branchPods + rng.IntN(8))}),
-			"net1": netip.AddrFrom4([4]byte{9, 9, 9, byte(1 + rng.IntN(3))}), "net2": netip.AddrFrom4([4]byte{10, 5, byte(rng.IntN(4)), 9}),
+			"net0": netip.AddrFrom4([4]byte{172, 16, 70, branchPods + below(8)}),
+			"net1": netip.AddrFrom4([4]byte{9, 9, 9, 1 + below(3)}), "net2": netip.AddrFrom4([4]byte{10, 5, below(4), 9}),
 		}[p.In]
-		k := byte(rng.IntN(50)) // an object's own
+		k := 1 + below(34) // an object's own
 		p.Dst = netip.AddrFrom4([][4]byte{
-			{10, 5, byte(rng.IntN(4)), 1},
-			{10, 5, byte(rng.IntN(4)), 1},
-			{172, 16, 70, byte(branchPods + rng.IntN(6))},
+			{10, 5, below(4), 1},
+			{10, 5, below(4), 1},
+			{172, 16, 70, branchPods + below(6)},
 			{10, 6, k, 1},
 			{10, 8, k, 1},
 			{10, 9, k, 1},
