@@ -93,7 +93,7 @@ func (r *Reading) doubts(networks bool, about func(concern) bool) []string {
 		}
 	}
 	if len(of) > 0 {
-		out = append(out, "ignored, although they decide on connections: "+countsText(of))
+		out = append(out, unjudgedText(of))
 	}
 	return out
 }

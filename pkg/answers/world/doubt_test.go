@@ -102,3 +102,23 @@ func TestDoubtsOfAnUnaddressedPod(t *testing.T) {
 	require.Empty(t, doubts(t, w, "shop/web-0->shop/db-0"))
 	require.Equal(t, state.Doubts(), doubts(t, w, "shop/web-0->svc/shop/web"), "it may be behind the Service")
 }
+
+// TestUnjudgedByNamespace compares what concerns namespaces with the doubts about their pods.
+func TestUnjudgedByNamespace(t *testing.T) {
+	require.Empty(t, (*world.Reading)(nil).ByNamespace().On("shop"))
+	reading := &world.Reading{Foreign: []world.Foreign{{Kind: "Subnet", Namespaces: []string{"shop", "other", "shop"}}}}
+	unjudged := reading.ByNamespace()
+	require.Equal(t, []string{"ignored, although they decide on connections: 1 Subnet"}, unjudged.On("shop"))
+	require.True(t, unjudged.Concerns("shop"))
+	for _, namespace := range []string{"test", ""} {
+		require.Empty(t, unjudged.On(namespace))
+		require.False(t, unjudged.Concerns(namespace))
+	}
+	reading.Unlisted = []string{"Vpc (kubeovn.io)"}
+	unjudged = reading.ByNamespace()
+	require.Len(t, unjudged.On("shop"), 2)
+	for _, namespace := range []string{"test", ""} {
+		require.Equal(t, []string{"may decide on connections, and could not be listed: Vpc (kubeovn.io)"}, unjudged.On(namespace))
+		require.True(t, unjudged.Concerns(namespace))
+	}
+}

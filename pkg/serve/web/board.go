@@ -32,6 +32,7 @@ func (n *newest) board(s State) *board {
 	}
 	b := &board{state: s}
 	b.promotion = sync.OnceValue(b.state.promotion)
+	b.unjudged = sync.OnceValue(b.state.Reading.ByNamespace)
 	b.inventory = sync.OnceValue(func() *world.World { return world.New(b.state.with(b.promotion(), n.translation)) })
 	b.ground = sync.OnceValue(func() *ground { return newGround(s.State) })
 	b.policyList = sync.OnceValue(b.listPolicies)
@@ -50,6 +51,7 @@ type board struct {
 	state      State
 	promotion  func() world.Promotion // of the staged policies
 	inventory  func() *world.World
+	unjudged   func() *world.Unjudged // what is not evaluated
 	ground     func() *ground
 	policyList func() []PolicyLine
 	matrices   memory

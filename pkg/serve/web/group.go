@@ -108,6 +108,14 @@ func (g *ground) groups(a axis) []*Group {
 	return out
 }
 
+// namespace is that of its pods; "" if it has none.
+func (g *Group) namespace() string {
+	if g.first == nil {
+		return ""
+	}
+	return g.first.Key.Namespace
+}
+
 func (g *Group) rank() int {
 	if g.Kind == OfOutside {
 		return 1

@@ -36,7 +36,7 @@ type Map struct {
 	Unaddressed int  `json:"unaddressed,omitempty"` // pods that are not shown because they have no address
 	// Undecided are the other clusters whose pods are shown: their own policies are not considered.
 	Undecided []string `json:"undecided,omitempty"`
-	Unknown   []string `json:"unknown,omitempty"` // what cannot be read and may affect the map
+	Unknown   []string `json:"unknown,omitempty"` // what cannot be read or is not evaluated, and may affect the map
 
 	chart *chart.Chart
 }
@@ -49,6 +49,8 @@ type MapNode struct {
 	// Ingress and Egress are how many of the pods NetworkPolicies isolate.
 	Ingress int `json:"ingress"`
 	Egress  int `json:"egress"`
+	// Unknown means that something that is not evaluated decides on connections of some of the pods or addresses.
+	Unknown bool `json:"unknown,omitempty"`
 }
 
 // MapLink is what is allowed from one node to another, or within one.
@@ -63,6 +65,8 @@ type MapLink struct {
 	Each bool `json:"each,omitempty"`
 	// Open means that everything is allowed only because no NetworkPolicy isolates either end.
 	Open bool `json:"open,omitempty"`
+	// Unknown means that policies allow it, and something that is not evaluated may deny it.
+	Unknown bool `json:"unknown,omitempty"`
 	// Example is one of the connections, as a question, and By the rules that allow it, the first shownRules; none if no policy decides.
 	Example Example      `json:"example"`
 	By      []world.Rule `json:"by,omitempty"`
@@ -201,10 +205,16 @@ func (b *board) draw(report *connections.Report, asked *mapRequest) *Map {
 	c := chart.Of(report, asked.opened)
 	m := &Map{
 		Revision: b.state.Snapshot.Revision(), Number: b.state.Number, Port: asked.port, Nodes: []MapNode{}, Links: []MapLink{}, MoreLinks: c.MoreLinks,
-		NodeAccess: report.NodeAccess, Unaddressed: len(report.Unaddressed), Undecided: report.Undecided, Unknown: b.inventory().Unknown(), chart: c,
+		NodeAccess: report.NodeAccess, Unaddressed: len(report.Unaddressed), Undecided: report.Undecided,
+		Unknown: append(b.inventory().Unknown(), b.state.Reading.Doubts()...), chart: c,
 	}
 	bound := make([][2]int, len(c.Nodes)) // by direction: the pods that are isolated
+	unknown := make([]bool, len(c.Nodes))
+	for n := range c.Nodes {
+		unknown[n] = b.unjudged().Concerns("")
+	}
 	for key, n := range c.Pods() {
+		unknown[n] = unknown[n] || key.Cluster == b.state.Cluster && b.unjudged().Concerns(key.Namespace)
 		for d, is := range b.ground().isolatedAt(key) {
 			if is {
 				bound[n][d]++
@@ -213,12 +223,12 @@ func (b *board) draw(report *connections.Report, asked *mapRequest) *Map {
 	}
 	for n := range c.Nodes {
 		node := c.Nodes[n]
-		m.Nodes = append(m.Nodes, MapNode{Node: node, Title: titleOf(&node), Ingress: bound[n][intent.Ingress], Egress: bound[n][intent.Egress]})
+		m.Nodes = append(m.Nodes, MapNode{Node: node, Title: titleOf(&node), Ingress: bound[n][intent.Ingress], Egress: bound[n][intent.Egress], Unknown: unknown[n]})
 	}
 	for i := range c.Links {
 		l := &c.Links[i]
-		link := MapLink{From: l.From, To: l.To, Ports: l.Ports, MorePorts: l.More, Pairs: l.Pairs, Of: l.Of, Each: l.Each}
-		link.Open = l.Whole() && l.Traffic.Equal(reach.All()) && bound[l.From][intent.Egress]+bound[l.To][intent.Ingress] == 0
+		link := MapLink{From: l.From, To: l.To, Ports: l.Ports, MorePorts: l.More, Pairs: l.Pairs, Of: l.Of, Each: l.Each, Unknown: unknown[l.From] || unknown[l.To]}
+		link.Open = !link.Unknown && l.Whole() && l.Traffic.Equal(reach.All()) && bound[l.From][intent.Egress]+bound[l.To][intent.Ingress] == 0
 		b.exemplify(&link, l)
 		m.Links = append(m.Links, link)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/netloom/netloom/pkg/answers/name"
 	"github.com/netloom/netloom/pkg/answers/reach"
+	"github.com/netloom/netloom/pkg/answers/world"
 	"github.com/netloom/netloom/pkg/intent"
 )
 
@@ -26,14 +27,15 @@ type Matrix struct {
 	ColumnsAt   int             `json:"columnsAt,omitempty"`
 	MoreRows    int             `json:"moreRows,omitempty"` // and after them
 	MoreColumns int             `json:"moreColumns,omitempty"`
-	States      []CellState     `json:"states"` // all that cells are in
-	Cells       [][]int         `json:"cells"`  // by row and column: an index into States
+	States      []CellState     `json:"states"`            // all that cells are in
+	Cells       [][]int         `json:"cells"`             // by row and column: an index into States
+	Unknown     []string        `json:"unknown,omitempty"` // what is not evaluated, and decides on some of the cells
 }
 
 // CellState is the traffic from all of a row to all of a column.
 type CellState struct {
 	Verdict CellVerdict `json:"verdict"`
-	// Traffic is what is allowed, possibly different between different pods, as formatted by reach.Traffic: the first
+	// Traffic is what policies allow, possibly different between different pods, as formatted by reach.Traffic: the first
 	// shownTraffic.
 	Traffic []string `json:"traffic,omitempty"`
 	More    bool     `json:"moreTraffic,omitempty"`
@@ -45,13 +47,15 @@ type CellState struct {
 type CellVerdict string
 
 // The verdicts of cells. Partly is some pods, or some ports. Itself is one pod and itself, which no policy separates. None
-// is for cells without a connection to judge: from outside to outside, or without an address family in common.
+// is for cells without a connection to judge: from outside to outside, or without an address family in common. Unknown is for cells on which
+// something decides that netloom does not evaluate.
 const (
 	CellAllowed CellVerdict = "allowed"
 	CellPartly  CellVerdict = "partly"
 	CellDenied  CellVerdict = "denied"
 	CellItself  CellVerdict = "itself"
 	CellNone    CellVerdict = "none"
+	CellUnknown CellVerdict = "unknown"
 )
 
 const (
@@ -95,7 +99,8 @@ func (b *board) matrix(q url.Values) (any, error) {
 	}
 	m.Rows, m.MoreRows = cut(rows[m.RowsAt:], maxGroups)
 	m.Columns, m.MoreColumns = cut(columns[m.ColumnsAt:], maxGroups)
-	m.fill(g, v.port)
+	m.fill(g, v.port, b.unjudged())
+	m.Unknown = b.state.Reading.Doubts()
 	return m, nil
 }
 
@@ -178,10 +183,11 @@ type cell struct {
 	some, others bool  // with a port: some pods are allowed, others are not
 	itself       bool
 	isolated     bool // some pods of the row are isolated for egress, or of the column for ingress
+	unknown      bool // something decides on it that is not evaluated
 }
 
 // fill works out every cell from the classes of its row and its column.
-func (m *Matrix) fill(g *ground, port *asked) {
+func (m *Matrix) fill(g *ground, port *asked, unjudged *world.Unjudged) {
 	from, rowsOf := classesOf(g, m.Rows)
 	to, columnsOf := classesOf(g, m.Columns)
 	cells := make([]cell, len(m.Rows)*len(m.Columns))
@@ -209,6 +215,11 @@ func (m *Matrix) fill(g *ground, port *asked) {
 					at.add(kind, port, table)
 				}
 			}
+		}
+	}
+	for r, row := range m.Rows {
+		for c, column := range m.Columns {
+			cells[r*len(m.Columns)+c].unknown = unjudged.Concerns(row.namespace()) || unjudged.Concerns(column.namespace())
 		}
 	}
 	m.describe(cells, port != nil, table)
@@ -272,7 +283,17 @@ func (m *Matrix) describe(cells []cell, byPort bool, table *reach.Table) {
 	}
 }
 
+// state is what is shown of the cell.
 func (c *cell) state(byPort bool, table *reach.Table) CellState {
+	s := c.policed(byPort, table)
+	if c.unknown && s.Verdict != CellItself && s.Verdict != CellNone {
+		s.Verdict, s.Open = CellUnknown, false
+	}
+	return s
+}
+
+// policed is the state of the cell as far as policies decide it.
+func (c *cell) policed(byPort bool, table *reach.Table) CellState {
 	switch {
 	case len(c.kinds) == 0 && c.itself:
 		return CellState{Verdict: CellItself}

@@ -58,7 +58,7 @@ func (h *Handler) pod(r *http.Request, b *board) (any, error) {
 	}
 	return &PodPage{
 		Pod: e.Pod, Ingress: podSideOf(e.Pod.Ingress), Egress: podSideOf(e.Pod.Egress),
-		Coverage: append([]PodCoverage{}, h.opts.Source.Coverage(namespace, name)...), Unknown: e.Unknown,
+		Coverage: append([]PodCoverage{}, h.opts.Source.Coverage(namespace, name)...), Unknown: append(e.Unknown, b.unjudged().On(namespace)...),
 	}, nil
 }
 
@@ -111,7 +111,7 @@ func (h *Handler) service(r *http.Request, b *board) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &ServicePage{Service: e.Service, Frontends: []Frontend{}, Pods: []ServicePod{}, Unknown: e.Unknown}
+	out := &ServicePage{Service: e.Service, Frontends: []Frontend{}, Pods: []ServicePod{}, Unknown: append(e.Unknown, b.unjudged().On(namespace)...)}
 	for _, s := range b.state.Objects.Services {
 		if s.Namespace == namespace && s.Name == name {
 			out.Selector = s.Spec.Selector

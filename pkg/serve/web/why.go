@@ -18,7 +18,7 @@ const (
 type Why struct {
 	Answers []probe.Answer        `json:"answers"` // the first of them
 	More    int                   `json:"moreAnswers,omitempty"`
-	Counts  map[probe.Verdict]int `json:"counts"`            // of all answers, by verdict
+	Counts  map[probe.Verdict]int `json:"counts"`            // of all answers, by verdict; those that are not certain are VerdictUnknown
 	Unknown []string              `json:"unknown,omitempty"` // what could not be read and may affect the answers
 }
 
@@ -36,7 +36,11 @@ func (h *Handler) why(r *http.Request, b *board) (any, error) {
 	}
 	out := &Why{Counts: map[probe.Verdict]int{}, Unknown: b.inventory().Unknown()}
 	for i := range answers {
-		out.Counts[answers[i].Verdict]++
+		verdict := answers[i].Verdict
+		if len(answers[i].Doubts) > 0 {
+			verdict = probe.VerdictUnknown
+		}
+		out.Counts[verdict]++
 	}
 	out.Answers, out.More = cut(answers, maxAnswers)
 	return out, nil

@@ -45,12 +45,17 @@ export function page(...parts) {
 }
 
 export function verdict(word) {
-  return h('span', { class: 'verdict ' + word }, symbol(word) + ' ' + word);
+  return h('span', { class: 'verdict ' + word }, symbol(word) + ' ' + wordOf(word));
 }
 
 // symbol stands before a verdict, for who cannot tell the colours apart and sees no words yet.
 export function symbol(word) {
-  return { allowed: '✓', isolated: '✓', allow: '✓', partly: '◐', mixed: '◐', denied: '✗', deny: '✗', refuse: '✗', itself: '↺' }[word] ?? '–';
+  return { allowed: '✓', isolated: '✓', allow: '✓', partly: '◐', mixed: '◐', denied: '✗', deny: '✗', refuse: '✗', itself: '↺', unknown: '?' }[word] ?? '–';
+}
+
+// wordOf is a verdict as people say it.
+export function wordOf(word) {
+  return word === 'unknown' ? 'cannot tell' : word;
 }
 
 export function count(n, one, many) {

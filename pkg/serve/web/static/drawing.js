@@ -85,7 +85,7 @@ export function draw(map, { point, choose, toggle }) {
       element.addEventListener('click', () => choose({ line }));
       return { element, from: line.from, to: line.to };
     });
-    arrows.replaceChildren(s('defs', {}, ...['allowed', 'open', 'seen', 'unseen', 'tried'].map((kind) =>
+    arrows.replaceChildren(s('defs', {}, ...['allowed', 'open', 'unknown', 'seen', 'unseen', 'tried'].map((kind) =>
       s('marker', { id: 'head-' + kind, class: 'is-' + kind, viewBox: '0 0 8 8', refX: 8, refY: 4, markerWidth: 7, markerHeight: 7, markerUnits: 'userSpaceOnUse', orient: 'auto' },
         s('path', { d: 'M0 0 8 4 0 8z' })))), ...lines.map(({ element }) => element));
   }

@@ -104,8 +104,9 @@ function legend(m, seen) {
   return h('p', { class: 'note', id: 'legend' },
     seen ? [key('seen', 'seen'), key('unseen', 'allowed, not seen'), key('tried', 'denied and tried')] : key('allowed', 'allowed'),
     m.links.some((l) => l.open) && key('open', 'open: no policy isolates either end' + (seen ? ', not seen' : '')),
+    m.links.some((l) => l.unknown) && key('unknown', 'cannot tell: policies allow it, something that is not evaluated may deny it'),
     m.nodes.some(bare) && 'A dashed border: no NetworkPolicy isolates any of its pods. ',
-    'What has no arrow is denied.',
+    m.nodes.some((n) => n.unknown) ? 'What has no arrow is denied by policies.' : 'What has no arrow is denied.',
     seen && ' Only policies with logging enabled write lines, and each node writes its own log.',
     seen?.elsewhere > 0 && ` ${count(seen.elsewhere, 'line')} of ends that are not shown here.`,
     m.nodeAccess && ' Nodes reach their own pods, which is not shown.',
@@ -134,8 +135,8 @@ function linesOf(m, seen, show) {
 // lineOf is a link as an arrow.
 function lineOf(m, link, seen) {
   const ports = link.ports.join(' or ') + (link.morePorts ? ' or other' : '');
-  const line = { ...link, link, kind: link.open ? 'open' : seen ? 'unseen' : 'allowed', ports, text: shortened(ports) };
-  line.title = `${m.nodes[link.from].title} → ${m.nodes[link.to].title}: ${ports}${share(link)}\n${rules(link) || 'no policy decides'}`;
+  const line = { ...link, link, kind: link.unknown ? 'unknown' : link.open ? 'open' : seen ? 'unseen' : 'allowed', ports, text: shortened(ports) };
+  line.title = `${m.nodes[link.from].title} → ${m.nodes[link.to].title}: ${ports}${share(link)}${link.unknown ? ', as policies have it: cannot tell' : ''}\n${rules(link) || 'no policy decides'}`;
   return line;
 }
 
@@ -154,6 +155,7 @@ function rules(link) {
 
 // allowing are the rules that allow a link, with links to their policies.
 function allowing(link) {
+  if (link.unknown) return ['cannot tell. Policies: ', allowing({ ...link, unknown: false })];
   if (!link.by?.length) return link.open ? 'no policy isolates either end' : 'no policy decides';
   return [link.by.map((r, i) => [i > 0 && ', ', object(r.policy), ' ', h('code', {}, r.path)]), link.moreBy ? `, and ${link.moreBy} more` : ''];
 }

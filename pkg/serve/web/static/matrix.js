@@ -1,7 +1,7 @@
 // The view of what can reach what. Rows send, columns receive. It is one stop for the Tab key; arrows move in it.
 
 import { get } from './api.js';
-import { count, fault, h, href, replace, symbol } from './dom.js';
+import { count, fault, h, href, replace, symbol, wordOf } from './dom.js';
 
 const filters = ['fromLabels', 'toLabels', 'port'];
 const names = ['from', 'to', ...filters, 'rowsAt', 'columnsAt'];
@@ -34,7 +34,7 @@ export function matrix(root, _, parameters) {
     refresh: async () => {
       const all = await get('matrix', Object.fromEntries(names.map((name) => [name, asked[name]])));
       const m = arranged(all, asked);
-      replace(out, pages(all, asked), counts(m), m.rows.length && m.columns.length ? grid(m, asked, detail) : h('p', {}, asked.only && all.rows.length ? 'Nothing is allowed here.' : 'No pod with an address has these labels.'));
+      replace(out, all.unknown?.map((text) => h('p', { class: 'fault', role: 'note' }, text)), pages(all, asked), counts(m), m.rows.length && m.columns.length ? grid(m, asked, detail) : h('p', {}, asked.only && all.rows.length ? 'Nothing is allowed here.' : 'No pod with an address has these labels.'));
     },
   };
 }
@@ -59,12 +59,12 @@ function pages(m, asked) {
 }
 
 function words(state) {
-  return state.verdict === 'none' ? 'not evaluated' : state.verdict;
+  return state.verdict === 'none' ? 'not evaluated' : wordOf(state.verdict);
 }
 
-// passes reports whether something is allowed in a cell between two different groups.
+// passes reports whether something is allowed, or may be, in a cell between two different groups.
 function passes(m, r, c) {
-  return m.rows[r].id !== m.columns[c].id && ['allowed', 'partly'].includes(m.states[m.cells[r][c]].verdict);
+  return m.rows[r].id !== m.columns[c].id && ['allowed', 'partly', 'unknown'].includes(m.states[m.cells[r][c]].verdict);
 }
 
 // arranged orders rows and columns, and leaves out those without anything that is allowed, if that is asked for.
@@ -85,15 +85,15 @@ function counts(m) {
     const word = s.open ? 'open' : s.verdict;
     if (word !== 'none' && word !== 'itself') n.set(word, (n.get(word) ?? 0) + 1);
   }
-  return h('p', { class: 'note', id: 'counts' }, ['denied', 'partly', 'allowed', 'open'].filter((w) => n.has(w)).map((w) => `${n.get(w)} ${w}`).join(', '),
+  return h('p', { class: 'note', id: 'counts' }, ['denied', 'partly', 'allowed', 'open', 'unknown'].filter((w) => n.has(w)).map((w) => `${n.get(w)} ${wordOf(w)}`).join(', '),
     n.has('open') && '. Open: allowed because no policy isolates either end');
 }
 
 // traffic is what passes, where that is not all or nothing.
 function traffic(state) {
-  if (state.verdict !== 'partly') return '';
-  if (!state.traffic) return 'some pods';
-  return state.traffic.join(' or ') + (state.moreTraffic ? ' or other' : '');
+  const text = (state.traffic ?? []).join(' or ') + (state.moreTraffic ? ' or other' : '');
+  if (state.verdict === 'unknown') return text && 'policies allow ' + text;
+  return state.verdict === 'partly' ? text || 'some pods' : '';
 }
 
 function grid(m, asked, detail) {

@@ -54,7 +54,7 @@ function end(label, name, value, placeholder) {
 
 function answer(a) {
   return h('section', { class: 'card', 'aria-label': a.question },
-    h('h2', {}, verdict(a.verdict), ' ', h('span', { class: 'mono' }, a.question)),
+    h('h2', {}, verdict(a.doubts?.length ? 'unknown' : a.verdict), ' ', h('span', { class: 'mono' }, a.question)),
     a.notes?.map((note) => h('p', { class: 'note' }, note)),
     a.doubts?.map((doubt) => h('p', { class: 'note' }, 'not certain: ' + doubt)),
     alike(a.flows).map((group) => flow(group, a)));
@@ -73,7 +73,7 @@ function alike(flows) {
 function flow(group, a) {
   const [f] = group;
   return h('div', {},
-    h('h3', {}, verdict(f.verdict), ' ', group.map((one, i) => [i > 0 && h('br'), h('span', { class: 'mono' }, `${one.family}: ${one.source} → ${one.destination}`)])),
+    h('h3', {}, a.doubts?.length > 0 && 'as policies have it: ', verdict(f.verdict), ' ', group.map((one, i) => [i > 0 && h('br'), h('span', { class: 'mono' }, `${one.family}: ${one.source} → ${one.destination}`)])),
     f.service && h('p', {}, `${f.service.service} at ${f.service.frontend} (${f.service.kind}): ${f.service.outcome}`),
     f.service?.backends?.map((b) => h('div', { class: 'card' },
       h('h4', {}, verdict(b.verdict), ' ', h('span', { class: 'mono' }, b.address, b.pod && [' ', named(b.pod)], b.node && ' on ' + b.node)),
