@@ -222,6 +222,10 @@ e2e-browser: ## Test the demo's web page in Chromium (Chromium installed; SHOTS=
 	$(GO) vet -C test/browser ./...
 	$(GO) test -C test/browser -count=1 -timeout 10m ./... $(if $(SHOTS),-shots $(abspath $(SHOTS)))
 
+.PHONY: accessibility
+accessibility: ## Check every view of the web page with axe-core (Chromium installed, npm, the network)
+	GO=$(GO) test/browser/npm/check
+
 .PHONY: vulncheck
 vulncheck: $(VULNCHECK) ## Check the binary for known vulnerabilities (queries vuln.go.dev, or VULNDB=URL)
 	test/supply/vulncheck $(VULNCHECK) $(VULNDB) -tags $(TAGS) ./cmd/...

@@ -182,7 +182,7 @@ function head(g, role, side, asked) {
     'data-open': zoomed ? undefined : href('matrix', { ...asked, rowsAt: '', columnsAt: '', [side]: g.id }),
     'aria-label': `${side} ${g.title}: ${size(g)}` + (zoomed ? '' : '. Enter shows its classes'),
     title: [...g.members ?? [], g.moreMembers ? `and ${g.moreMembers} more` : ''].join('\n').trim() || undefined,
-  }, g.title, h('small', {}, size(g)));
+  }, g.title, ' ', h('small', {}, size(g)));
 }
 
 function cell(state, row, column, asked) {
@@ -196,7 +196,7 @@ function cell(state, row, column, asked) {
     'data-verdict': state.verdict,
     'data-open': zoomed ? asks && question(row, column, asked) : href('matrix', { ...asked, rowsAt: '', columnsAt: '', from: asked.from || row.id, to: asked.to || column.id }),
     'aria-label': `from ${row.title} to ${column.title}: ${words(state)}${said ? ' ' + said : ''}` + (asks ? '. Enter asks why' : zoomed ? '' : '. Enter shows the classes'),
-  }, `${state.open ? '○' : symbol(state.verdict)} ${words(state)}`, said && h('small', {}, said));
+  }, `${state.open ? '○' : symbol(state.verdict)} ${words(state)}`, said && [' ', h('small', {}, said)]);
 }
 
 // question is the why form about two pods of a cell.
