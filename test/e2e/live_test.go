@@ -4,7 +4,6 @@ package e2e_test
 
 import (
 	"encoding/json"
-	"errors"
 	"net"
 	"net/netip"
 	"os/exec"
@@ -57,7 +56,7 @@ func TestAStagedEditFromLiveTrafficToEnforced(t *testing.T) {
 	asked := s.chassis.Command(t.Context(), binary(t), "impact", "-f", s.dir, "--staged", "--live", "-o", "json")
 	out, err := asked.Output()
 	var exit *exec.ExitError
-	require.True(t, errors.As(err, &exit), "%v", err)
+	require.ErrorAs(t, err, &exit)
 	require.Equal(t, differs, exit.ExitCode(), "%s", exit.Stderr)
 	require.NoError(t, json.Unmarshal(out, &live), "%s", out)
 	require.Equal(t, 2, live.Cut, "%s", out)
