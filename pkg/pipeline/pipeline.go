@@ -300,6 +300,11 @@ func (p *Pipeline) admit(synced bool) []object.Ref {
 		}
 	}
 	refs := make([]object.Ref, len(changes))
+	p.mu.Lock()
+	for i := range changes { // those that have waited were taken from the source for an earlier snapshot
+		p.backlog.take(changes[i].since)
+	}
+	p.mu.Unlock()
 	for i := range changes {
 		refs[i] = changes[i].ref
 		p.take(&changes[i])

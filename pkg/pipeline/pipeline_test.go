@@ -293,6 +293,7 @@ func TestOthersDoNotWaitForANamespaceThatChangesMuch(t *testing.T) {
 		require.Equal(t, "shop flood0 flood1 flood2 small flood3 flood4", events())
 		require.False(t, p.Waits())
 		require.Equal(t, 6, p.Latest().PolicyCount())
+		require.Equal(t, began, p.Oldest(p.Latest().Revision()-1), "a target that lacks the last slice is not in sync, although nothing waits")
 		require.Zero(t, p.Oldest(p.Latest().Revision()))
 	})
 }

@@ -90,7 +90,7 @@ func TestWhatCannotBeTakenOverIsRefused(t *testing.T) {
 		`context "prod": server https://h…: the gateway cannot take over a URL`:            {`server: "https://u:secret@h"`, "token: abc"},
 		`context "prod": server "ftp://a": expected https://HOST:PORT`:                     {`server: "ftp://a"`, "token: abc"},
 		`context "prod": certificate-authority: stat /none`:                                {server + ", certificate-authority: /none", "token: abc"},
-		`context "prod": tokenFile: /dev/zero: expected a regular file of at most`:                       {server, "tokenFile: /dev/zero"},
+		`context "prod": tokenFile: /dev/zero: expected a regular file of at most`:         {server, "tokenFile: /dev/zero"},
 		`context "prod": spec.clientConfig: Invalid value: certData and keyData must be`:   {server, "client-certificate-data: YQ=="},
 		`context "prod": spec.clientConfig.caData: there is no certificate in PEM format`:  {server + `, certificate-authority-data: YQ==`, "token: abc"},
 		`context "prod": spec.clientConfig: Invalid value: caData has no effect with inse`: {server + `, insecure-skip-tls-verify: true, certificate-authority-data: YQ==`, "token: abc"},
