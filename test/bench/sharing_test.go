@@ -13,7 +13,6 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/ovsdb/schema"
 	simulator "github.com/netloom/netloom/pkg/simulator/ovn"
-	"github.com/netloom/netloom/test/policygen"
 	"github.com/netloom/netloom/translator"
 	"github.com/netloom/netloom/translator/budget"
 )
@@ -155,14 +154,7 @@ func TestOneOfManySharersWritesItsOwnRows(t *testing.T) {
 // TestAPolicyEditWritesFewRows deletes each policy of a cluster with pods, creates it again, and gives it another peer and back. Others that
 // have something in common with it are divided again later, all of them at once.
 func TestAPolicyEditWritesFewRows(t *testing.T) {
-	server, err := simulator.NewServer(schema.NB2303())
-	require.NoError(t, err)
-	require.NoError(t, server.Start("unix:"+t.TempDir()+"/nb.sock"))
-	t.Cleanup(server.Close)
-	cluster := policygen.Workload(1000)
-	r := newRig(t, server.Addr())
-	makePorts(t, r.client, cluster)
-	r.load(t, cluster)
+	_, cluster, r := newWorkload(t)
 	r.sync(t)
 	var rows []int
 	later := 0

@@ -11,7 +11,6 @@ import (
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/ovsdb/ovsdbtest"
 	"github.com/netloom/netloom/pkg/ovsdb/schema"
-	simulator "github.com/netloom/netloom/pkg/simulator/ovn"
 	"github.com/netloom/netloom/test/policygen"
 )
 
@@ -21,14 +20,7 @@ type target struct{ table, name string }
 // TestAStormWritesEachSetOncePerTransaction relabels pods and namespaces, and writes a varying number of changes together. Whatever sets they
 // change, a transaction has one operation for each row, with all members that join and leave, each once.
 func TestAStormWritesEachSetOncePerTransaction(t *testing.T) {
-	server, err := simulator.NewServer(schema.NB2303())
-	require.NoError(t, err)
-	require.NoError(t, server.Start("unix:"+t.TempDir()+"/nb.sock"))
-	t.Cleanup(server.Close)
-	cluster := policygen.Workload(1000)
-	r := newRig(t, server.Addr())
-	makePorts(t, r.client, cluster)
-	r.load(t, cluster)
+	_, cluster, r := newWorkload(t)
 	r.sync(t)
 	both := 0
 	for i, batch := 0, 1; i < stormChanges; batch = batch%60 + 7 {

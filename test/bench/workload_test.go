@@ -10,14 +10,15 @@ import (
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/ovsdb/schema"
 	simulator "github.com/netloom/netloom/pkg/simulator/ovn"
+	"github.com/netloom/netloom/test/oracle"
 	"github.com/netloom/netloom/test/policygen"
 )
 
 func portUUID(name string) string { return uuid.NewSHA1(uuid.NameSpaceOID, []byte(name)).String() }
 
-// TestWorkloadBudget limits W(1000) to the rows and transactions that it may take. The bounds are far below what other
-// controllers need for it: 683 ACLs in 729 transactions are the fewest measured elsewhere.
-func TestWorkloadBudget(t *testing.T) {
+// newWorkload loads W(1000) into a rig with a simulated server, which has nothing but the ports yet.
+func newWorkload(t *testing.T) (*simulator.Server, *oracle.Cluster, *rig) {
+	t.Helper()
 	server, err := simulator.NewServer(schema.NB2303())
 	require.NoError(t, err)
 	require.NoError(t, server.Start("unix:"+t.TempDir()+"/nb.sock"))
@@ -26,6 +27,13 @@ func TestWorkloadBudget(t *testing.T) {
 	r := newRig(t, server.Addr())
 	makePorts(t, r.client, cluster)
 	r.load(t, cluster)
+	return server, cluster, r
+}
+
+// TestWorkloadBudget limits W(1000) to the rows and transactions that it may take. The bounds are far below what other
+// controllers need for it: 683 ACLs in 729 transactions are the fewest measured elsewhere.
+func TestWorkloadBudget(t *testing.T) {
+	server, cluster, r := newWorkload(t)
 
 	server.Reset()
 	plan := r.sync(t)
