@@ -240,7 +240,10 @@ func (d *rig) policy(name string, generation int64) {
 // pod puts a pod with the gate, whose condition has a status; "" for none.
 func (d *rig) pod(name, app, addr string, status corev1.ConditionStatus, change ...func(*corev1.Pod)) {
 	p := pipelinetest.Pod(name, app, "n1", addr)
-	p.UID, p.ResourceVersion = types.UID("uid-of-"+name), strconv.Itoa(d.version)
+	d.mu.Lock()
+	version := strconv.Itoa(d.version)
+	d.mu.Unlock()
+	p.UID, p.ResourceVersion = types.UID("uid-of-"+name), version
 	if addr == "" {
 		p.Status.PodIPs = nil
 	}
