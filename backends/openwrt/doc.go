@@ -6,7 +6,7 @@
 // # Which objects intents become
 //
 // Each device intent becomes one object of the device, of the kind that package render lists. A tunnel with its connections is one object, and an
-// application whose set has no IPv4 address becomes no object. Policies that the CNF enforces become firewall rules, see package policy. Load
+// application whose set has no IPv4 address becomes no object. Policies that the CNF enforces become firewall rules, see package firewall. Load
 // balancers do not apply to CNFs: they are neither written nor reported.
 //
 // Of an intent that is Unknown only the kind is known. An owned object of that kind that no other intent wants may belong to

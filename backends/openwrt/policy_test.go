@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/netloom/netloom/backends/backendtest"
-	"github.com/netloom/netloom/backends/openwrt/internal/policy"
+	"github.com/netloom/netloom/backends/openwrt/internal/firewall"
 	"github.com/netloom/netloom/backends/openwrt/internal/section"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
@@ -29,16 +29,16 @@ func TestPoliciesOnTheCNF(t *testing.T) {
 		s, names := state.Snapshot(), section.NewNamer("a")
 		zones := zoneNames()
 		if seed%3 > 0 {
-			zones = append(zones, policy.Zone(names).Name)
+			zones = append(zones, firewall.Zone(names).Name)
 		}
-		rules, skips := policy.Rules(s, policiesOf(s), zones, names)
+		rules, skips := firewall.Rules(s, policiesOf(s), zones, names)
 		require.Empty(t, skips)
 		rng := rand.New(rand.NewPCG(seed, 0))
 		flows := cnfFlows(state)
 		for _, most := range []int{3000, 300, 300} {
 			rng.Shuffle(len(flows), func(i, j int) { flows[i], flows[j] = flows[j], flows[i] })
 			e := newCNF(t)
-			e.put(t, policy.Zone(names))
+			e.put(t, firewall.Zone(names))
 			e.apply(t, rules)
 			e.judge(t, s, flows[:min(len(flows), most)], nil)
 			rng.Shuffle(len(rules), func(i, j int) { rules[i], rules[j] = rules[j], rules[i] })
@@ -113,8 +113,8 @@ func flow(src, dst string, proto intent.Protocol, port uint16) intent.Flow {
 // nothing would pass, and one written by hand.
 func TestPolicyRuleOrder(t *testing.T) {
 	s, names := shop(), section.NewNamer("a")
-	zone := policy.Zone(names)
-	rules, skips := policy.Rules(s, policiesOf(s), []string{"red", "blue", zone.Name}, names)
+	zone := firewall.Zone(names)
+	rules, skips := firewall.Rules(s, policiesOf(s), []string{"red", "blue", zone.Name}, names)
 	require.Empty(t, skips)
 	var list []openwrt.FirewallRule
 	for _, r := range rules {
@@ -123,7 +123,7 @@ func TestPolicyRuleOrder(t *testing.T) {
 		}
 	}
 	person := openwrt.FirewallRule{Name: "person", Src: "blue", Dest: "red", Proto: "all", Target: "ACCEPT", Extra: "-m comment --comment x"}
-	list = append(list, policy.Guarded(person), openwrt.FirewallRule{Name: "hand", Src: "blue", Dest: "red", Proto: "udp", DestPort: "9", Target: "REJECT"})
+	list = append(list, firewall.Guarded(person), openwrt.FirewallRule{Name: "hand", Src: "blue", Dest: "red", Proto: "udp", DestPort: "9", Target: "REJECT"})
 	require.Len(t, list, 5)
 	flows := []intent.Flow{
 		flow(web, db, intent.TCP, 5432), flow(web, db, intent.TCP, 5433), flow("10.244.1.21", db, intent.TCP, 5432),
@@ -170,9 +170,9 @@ func permute[T any](list []T, from int, do func([]T)) {
 // TestPolicyBeforeMarks checks that isolated endpoints are denied while the service has not set the marks yet.
 func TestPolicyBeforeMarks(t *testing.T) {
 	s := shop()
-	rules, _ := policy.Rules(s, policiesOf(s), zoneNames(), section.NewNamer("a"))
+	rules, _ := firewall.Rules(s, policiesOf(s), zoneNames(), section.NewNamer("a"))
 	e := newCNF(t)
-	e.apply(t, slices.DeleteFunc(rules, func(r policy.Rule) bool { return r.Firewall.Target == "MARK" }))
+	e.apply(t, slices.DeleteFunc(rules, func(r firewall.Rule) bool { return r.Firewall.Target == "MARK" }))
 	for _, port := range []uint16{5432, 5433} {
 		require.Equal(t, simulator.Drop, e.device.Trace(e.packet(flow(web, db, intent.TCP, port))).Verdict)
 	}
@@ -183,9 +183,9 @@ func TestPolicyBeforeMarks(t *testing.T) {
 func TestPolicyTranslated(t *testing.T) {
 	s, names := cell(map[intent.SetID][]string{"db": {db}, "office": {"203.0.113.0/24"}, "other": {"10.244.0.11"}},
 		ingress("db", intent.Rule{Peer: peer("office"), Ports: tcp(5432, 5432)})), section.NewNamer("a")
-	rules, _ := policy.Rules(s, policiesOf(s), append(zoneNames(), policy.Zone(names).Name), names)
+	rules, _ := firewall.Rules(s, policiesOf(s), append(zoneNames(), firewall.Zone(names).Name), names)
 	e := newCNF(t)
-	e.put(t, policy.Zone(names),
+	e.put(t, firewall.Zone(names),
 		openwrt.Redirect{Name: "db", Src: "out", SrcDIP: "192.0.2.2", SrcDPort: "15432", Proto: "tcp", Dest: "red", DestIP: db, DestPort: "5432", Target: "DNAT"},
 		openwrt.Redirect{Name: "ssh", Src: "out", SrcDIP: "192.0.2.2", SrcDPort: "5432", Proto: "tcp", Dest: "red", DestIP: db, DestPort: "22", Target: "DNAT"})
 	e.apply(t, rules)
@@ -213,7 +213,7 @@ func TestPolicySkips(t *testing.T) {
 		ingress("peer", intent.Rule{Peer: intent.Peer{Kind: 77, Set: "db"}, Ports: tcp(80, 80)}),
 		ingress("protocol", intent.Rule{Peer: anyone, Ports: tcp(81, 81)},
 			intent.Rule{Peer: anyone, Ports: intent.Ports{Ranges: []intent.PortRange{{Protocol: 47, Last: 65535}}}}))
-	rules, skips := policy.Rules(odd, policiesOf(odd), zoneNames(), names)
+	rules, skips := firewall.Rules(odd, policiesOf(odd), zoneNames(), names)
 	var reported []string
 	for _, s := range skips {
 		reported = append(reported, s.Intent+": "+s.Reason)
@@ -229,11 +229,11 @@ func TestPolicySkips(t *testing.T) {
 		require.Equal(t, want, e.device.Trace(e.packet(flow(web, db, intent.TCP, port))).Verdict)
 	}
 
-	rules, skips = policy.Rules(odd, policiesOf(odd), nil, names)
+	rules, skips = firewall.Rules(odd, policiesOf(odd), nil, names)
 	require.Empty(t, rules)
 	require.Len(t, skips, 3)
 	require.Contains(t, skips[0].Reason, "no zone")
-	rules, skips = policy.Rules(odd, nil, zoneNames(), names)
+	rules, skips = firewall.Rules(odd, nil, zoneNames(), names)
 	require.Empty(t, rules)
 	require.Empty(t, skips)
 }
@@ -253,8 +253,8 @@ func TestPolicyTooLarge(t *testing.T) {
 		ingress("large", intent.Rule{Peer: peer("many"), Ports: tcp(80, 80)}, intent.Rule{Peer: peer("many"), Ports: tcp(90, 90)}),
 		ingress("small", intent.Rule{Peer: peer("few"), Ports: tcp(443, 443)}))
 	names := section.NewNamer("a")
-	zone := policy.Zone(names)
-	rules, skips := policy.Rules(s, policiesOf(s), append(zoneNames(), zone.Name), names)
+	zone := firewall.Zone(names)
+	rules, skips := firewall.Rules(s, policiesOf(s), append(zoneNames(), zone.Name), names)
 	require.Len(t, skips, 1)
 	require.Equal(t, "large", skips[0].Intent)
 	require.Contains(t, skips[0].Reason, "2400 rules")
@@ -273,7 +273,7 @@ func TestPolicyOpens(t *testing.T) {
 		ingress("db", intent.Rule{Peer: peer("open"), Ports: tcp(80, 80)}),
 		ingress("open", intent.Rule{Subject: "open", Peer: anyone, Ports: intent.Ports{Any: true}}))
 	names := section.NewNamer("a")
-	rules, skips := policy.Rules(s, policiesOf(s), append(zoneNames(), policy.Zone(names).Name), names)
+	rules, skips := firewall.Rules(s, policiesOf(s), append(zoneNames(), firewall.Zone(names).Name), names)
 	require.Empty(t, skips)
 	require.Len(t, rules, 1+9+1)
 	for _, r := range rules {
@@ -290,10 +290,10 @@ func TestPolicyFamilies(t *testing.T) {
 			Ports: intent.Ports{Ranges: []intent.PortRange{{Protocol: intent.ICMP, Last: 65535}}},
 		}))
 	names := section.NewNamer("a")
-	rules, skips := policy.Rules(s, policiesOf(s), append(zoneNames(), policy.Zone(names).Name), names)
+	rules, skips := firewall.Rules(s, policiesOf(s), append(zoneNames(), firewall.Zone(names).Name), names)
 	require.Empty(t, skips)
 	e := newCNF(t)
-	e.put(t, policy.Zone(names))
+	e.put(t, firewall.Zone(names))
 	e.apply(t, rules)
 	e.judge(t, s, []intent.Flow{
 		flow("203.0.113.9", db, intent.TCP, 85), flow("203.0.113.9", db, intent.TCP, 91), flow(web, db, intent.ICMP, 0),
@@ -305,9 +305,9 @@ func TestPolicyFamilies(t *testing.T) {
 // TestPolicyRuleNames checks that a rule keeps its name while its content is the same, whatever else changes.
 func TestPolicyRuleNames(t *testing.T) {
 	names, zones := section.NewNamer("a"), []string{"red", "blue"}
-	rulesOf := func(s *intent.Snapshot) map[string]policy.Rule {
-		out := map[string]policy.Rule{}
-		rules, skips := policy.Rules(s, policiesOf(s), zones, names)
+	rulesOf := func(s *intent.Snapshot) map[string]firewall.Rule {
+		out := map[string]firewall.Rule{}
+		rules, skips := firewall.Rules(s, policiesOf(s), zones, names)
 		require.Empty(t, skips)
 		for _, r := range rules {
 			require.True(t, names.Mine(openwrt.FirewallRules, r.Firewall.Name))
@@ -336,7 +336,7 @@ func TestPolicyRuleIntent(t *testing.T) {
 	second := ingress("a")
 	second.Subject = "second"
 	s := cell(map[intent.SetID][]string{"db": {db}, "second": {"10.244.0.11"}}, ingress("b"), second)
-	rules, _ := policy.Rules(s, policiesOf(s), zoneNames(), section.NewNamer("a"))
+	rules, _ := firewall.Rules(s, policiesOf(s), zoneNames(), section.NewNamer("a"))
 	require.Len(t, rules, 2*9)
 	for _, r := range rules {
 		require.Equal(t, db+"/31", r.Firewall.DestIP)
@@ -354,10 +354,10 @@ func BenchmarkPolicyRules(b *testing.B) {
 			}
 			s := cell(map[intent.SetID][]string{"db": subjects, "web": peers}, ingress("p", intent.Rule{Peer: peer("web"), Ports: tcp(80, 80, 443, 443)}))
 			names := section.NewNamer("a")
-			zones := []string{"lan", "wan", policy.Zone(names).Name}
-			var rules []policy.Rule
+			zones := []string{"lan", "wan", firewall.Zone(names).Name}
+			var rules []firewall.Rule
 			for b.Loop() {
-				rules, _ = policy.Rules(s, policiesOf(s), zones, names)
+				rules, _ = firewall.Rules(s, policiesOf(s), zones, names)
 			}
 			b.ReportMetric(float64(len(rules)), "rules")
 		})

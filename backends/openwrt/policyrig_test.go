@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/netloom/netloom/backends/backendtest"
-	"github.com/netloom/netloom/backends/openwrt/internal/policy"
+	"github.com/netloom/netloom/backends/openwrt/internal/firewall"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/openwrt"
@@ -81,7 +81,7 @@ func (e *testCNF) reload(t testing.TB) {
 }
 
 // apply makes the CNF have exactly these rules of policies, in this order.
-func (e *testCNF) apply(t testing.TB, rules []policy.Rule) {
+func (e *testCNF) apply(t testing.TB, rules []firewall.Rule) {
 	t.Helper()
 	for _, r := range rules {
 		e.put(t, r.Firewall)

@@ -6,11 +6,11 @@ import (
 )
 
 // LogNames returns the rules that the name of an ACL in an audit log stands for; rule -1 is the isolation by a policy. A name
-// has several if equal rules share an ACL, or if objects of different kinds have the same name; those of the ACLs that only observe have none.
+// has several if equal rules share an ACL, or if objects of different kinds have the same name; those of the ACLs that only log have none.
 func LogNames(s *intent.Snapshot) map[string][]intent.RuleRef {
 	out := map[string][]intent.RuleRef{}
 	for _, d := range intent.Directions() {
-		out[ObservingName(d)] = nil
+		out[StagedLogName(d)] = nil
 	}
 	for p := range s.Policies() {
 		if p.Isolates {

@@ -64,7 +64,7 @@ func (r *renderer) group(subject intent.SetID, policies []*intent.Policy) *group
 			r.isolate(g, d)
 		}
 		if subject == intent.StagedSet(d) && r.want.Set(subject) != nil {
-			r.observe(g, d)
+			r.logStaged(g, d)
 		}
 	}
 	byAge := func(a, b *intent.Policy) int { return cmp.Compare(a.Created, b.Created) }

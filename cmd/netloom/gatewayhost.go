@@ -95,7 +95,8 @@ func (h *hostAPI) divide(ctx context.Context, g *gateway.Gateway) error {
 	return nil
 }
 
-// report writes the status of clusters while this instance holds a Lease, until ctx ends. Without a namespace for it, nobody does.
+// report writes the status of clusters while this instance holds a Lease, until ctx ends. It does nothing if the namespace of the Lease is
+// not known.
 func (h *hostAPI) report(ctx context.Context, g *gateway.Gateway, from *registry.API, log logrus.FieldLogger) error {
 	if h.namespace == "" {
 		return nil

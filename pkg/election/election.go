@@ -29,7 +29,7 @@ type Term func(ctx context.Context, early bool) error
 // earlyGrace is how long after an instance was made its first term is early.
 const earlyGrace = 5 * time.Minute
 
-// Record is told what happens, for metrics.
+// Record receives the events of an election, for metrics.
 type Record interface {
 	Leading(now bool) // whether this instance leads
 	LeaderChanged()   // another one holds the Lease, or this one

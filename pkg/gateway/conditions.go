@@ -50,7 +50,7 @@ func (s *Set) Conditions(name string, now time.Time) []metav1.Condition {
 	return out
 }
 
-// Reporting is told whether this instance is the one that writes Conditions, for metrics.
+// Reporting returns what records for metrics whether this instance writes Conditions.
 func (g *Gateway) Reporting() *Reporting { return (*Reporting)(g) }
 
 // Reporting is an election.Record of the instance that writes Conditions.

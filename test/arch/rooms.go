@@ -93,13 +93,13 @@ var rooms = []room{
 		"pkg/object", "pkg/openwrt",
 	}},
 	{dir: "backends/openwrt/internal/device", pure: true, may: []string{
-		"backends", "backends/openwrt/internal/kernel", "backends/openwrt/internal/policy", "backends/openwrt/internal/render", "backends/openwrt/internal/section",
+		"backends", "backends/openwrt/internal/kernel", "backends/openwrt/internal/firewall", "backends/openwrt/internal/render", "backends/openwrt/internal/section",
 		"pkg/openwrt",
 	}},
 	{dir: "backends/openwrt/internal/kernel", pure: true, may: []string{"backends/openwrt/internal/section", "pkg/openwrt"}},
-	{dir: "backends/openwrt/internal/policy", pure: true, may: []string{"backends", "backends/openwrt/internal/section", "pkg/intent", "pkg/openwrt"}},
+	{dir: "backends/openwrt/internal/firewall", pure: true, may: []string{"backends", "backends/openwrt/internal/section", "pkg/intent", "pkg/openwrt"}},
 	{dir: "backends/openwrt/internal/render", pure: true, may: []string{
-		"backends", "backends/openwrt/internal/kernel", "backends/openwrt/internal/policy", "backends/openwrt/internal/section", "pkg/intent", "pkg/openwrt",
+		"backends", "backends/openwrt/internal/kernel", "backends/openwrt/internal/firewall", "backends/openwrt/internal/section", "pkg/intent", "pkg/openwrt",
 	}},
 	{dir: "backends/openwrt/internal/section", pure: true, may: []string{"backends", "pkg/object", "pkg/openwrt"}},
 	{dir: "backends/tungsten", may: []string{"backends", "pkg/intent", "pkg/object", "pkg/config/setting", "pkg/tungsten", uuid}},

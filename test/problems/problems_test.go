@@ -20,7 +20,7 @@ import (
 
 // rooms are the packages that find what targets cannot express.
 var rooms = []string{
-	"backends/ovn", "backends/ovn/internal/lb", "backends/tungsten", "backends/openwrt", "backends/openwrt/internal/policy",
+	"backends/ovn", "backends/ovn/internal/lb", "backends/tungsten", "backends/openwrt", "backends/openwrt/internal/firewall",
 	"backends/openwrt/internal/render",
 }
 

@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -18,39 +19,75 @@ import (
 	"github.com/netloom/netloom/test/seeds"
 )
 
+// alikeWalk is a cluster whose policies have much in common, with some that are to come, and a process for it on a schema that the seed selects.
+type alikeWalk struct {
+	*process
+
+	rng      *rand.Rand
+	nb       []byte // the schema
+	c        *oracle.Cluster
+	policies []*networkingv1.NetworkPolicy
+}
+
+func newAlikeWalk(t *testing.T, seed uint64) *alikeWalk {
+	t.Helper()
+	w := &alikeWalk{rng: policygen.NewRand(seed), nb: schema.NB2303()}
+	if seed%2 == 0 {
+		w.nb = schema.NB2503()
+	}
+	w.c = policygen.Generate(seed, policygen.Size{Cluster: 3 * int((seed-1)%4/2), Families: policygen.DualStack})
+	w.policies = policygen.Alike(w.c, w.rng, 20)
+	w.c.Policies = append(w.c.Policies, w.policies[:15]...)
+	w.process = newProcess(t, ovntest.New(t, w.nb))
+	return w
+}
+
+// put has the process read the cluster as it is now.
+func (w *alikeWalk) put(t *testing.T) {
+	t.Helper()
+	w.write(t, manifests(t, w.c))
+	w.answers = w.c.Answers
+}
+
+// step brings the rows to what the process has read, from changes alone unless it is the first step.
+func (w *alikeWalk) step(t *testing.T, now string) {
+	t.Helper()
+	w.translate(t, false)
+	if w.reached > 0 {
+		plan, err := w.backend.Plan(t.Context(), w.snapshot, w.reached)
+		require.NoError(t, err)
+		require.False(t, plan.Resync || plan.Full, now)
+	}
+	w.reconcile(t)
+}
+
+// requireFresh requires the rows of a process that starts now.
+func (w *alikeWalk) requireFresh(t *testing.T, now string) {
+	t.Helper()
+	rows := w.target.DumpOwner(t, owner)
+	fresh := newProcess(t, ovntest.New(t, w.nb))
+	fresh.write(t, manifests(t, w.c))
+	fresh.answers = w.c.Answers
+	fresh.translate(t, false)
+	fresh.reconcile(t)
+	require.Equal(t, fresh.target.DumpOwner(t, owner), rows, now)
+}
+
+// toggle lets one of the policies come or go.
+func (w *alikeWalk) toggle() { policygen.Toggle(w.c, w.policies[w.rng.IntN(len(w.policies))]) }
+
 // TestRulesInPartsChangeWithoutReadBack lets policies with much in common come and go while pods and namespaces change. What they have in
 // common changes all the time. Each step is planned from changes alone, and its rows are those of a process that starts then.
 func TestRulesInPartsChangeWithoutReadBack(t *testing.T) {
 	seeds.Each(t, "partswalk", func(t *testing.T, seed uint64) {
-		rng := policygen.NewRand(seed)
-		nb := schema.NB2303()
-		if seed%2 == 0 {
-			nb = schema.NB2503()
-		}
-		c := policygen.Generate(seed, policygen.Size{Cluster: 3 * int((seed-1)%4/2), Families: policygen.DualStack})
-		policies := policygen.Alike(c, rng, 20)
-		c.Policies = append(c.Policies, policies[:15]...)
-		p := newProcess(t, ovntest.New(t, nb))
+		w := newAlikeWalk(t, seed)
 		for step := range 10 {
 			now := fmt.Sprintf("step %d", step)
-			p.write(t, manifests(t, c))
-			p.answers = c.Answers
-			p.translate(t, false)
-			if step > 0 {
-				plan, err := p.backend.Plan(t.Context(), p.snapshot, p.reached)
-				require.NoError(t, err)
-				require.False(t, plan.Resync || plan.Full, now)
-			}
-			p.reconcile(t)
-			rows := p.target.DumpOwner(t, owner)
-			fresh := newProcess(t, ovntest.New(t, nb))
-			fresh.write(t, manifests(t, c))
-			fresh.answers = c.Answers
-			fresh.translate(t, false)
-			fresh.reconcile(t)
-			require.Equal(t, fresh.target.DumpOwner(t, owner), rows, now)
-			policygen.Mutate(c, rng)
-			policygen.Toggle(c, policies[rng.IntN(len(policies))])
+			w.put(t)
+			w.step(t, now)
+			w.requireFresh(t, now)
+			policygen.Mutate(w.c, w.rng)
+			w.toggle()
 		}
 	})
 }

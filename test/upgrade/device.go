@@ -72,7 +72,7 @@ func NewGateway(t *testing.T, address string, packets []simulator.Packet) *Gatew
 		}
 	})
 	g.stop = func() {
-		_ = listener.Close() // nobody connects any more
+		_ = listener.Close() // the test is over
 		accepting.Wait()
 		d.Close()
 	}

@@ -5,6 +5,6 @@
 // testdata/worlds, random clusters of a seed; TestCurrentVersionTakesOverRows starts the current version on them. It needs neither the
 // history nor another program, and costs seconds.
 //
-// `make upgrade` builds these commits, and goes up and down with the programs themselves: through worlds of policies and Services on OVN and
-// on a Tungsten Fabric controller, and through SD-WAN objects (Branch) on the device of a CNF (Gateway). `make upgrade-record` writes testdata anew.
+// `make upgrade` builds these commits and upgrades and downgrades with the programs themselves: with policies and Services on OVN and on a
+// Tungsten Fabric controller, and with SD-WAN objects (Branch) on the device of a CNF (Gateway). `make upgrade-record` rewrites testdata.
 package upgrade

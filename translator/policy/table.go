@@ -153,8 +153,8 @@ func (t *Table) Translate(next *intent.Builder) {
 	t.sets.Measured()
 }
 
-// DivideWaiting has Translate divide the rules of policies that did not change themselves, but others did with whom they have something in
-// common: those that have waited longest, with that many peers together. At least one is divided, unless peers is zero.
+// DivideWaiting has Translate divide again the rules of policies that wait because another policy, with which they share peers, has changed:
+// those that have waited longest, up to that many peers in total. At least one is divided, unless peers is zero.
 func (t *Table) DivideWaiting(peers int) { t.divider.divideWaiting(t.translated, peers) }
 
 // Waiting counts the policies that wait for this.
@@ -168,7 +168,7 @@ func (t *Table) translate(ref object.Ref) *result {
 	t.staged.set(ref, staged, t.objects.stagedFor(ref))
 	if staged {
 		t.budgets.ledger.Remove(ref)
-		out, faults = t.observe(ref)
+		out, faults = t.logStaged(ref)
 		t.problems.Set(ref, faults)
 		return out
 	}

@@ -91,8 +91,8 @@ func (t *Table) Isolate(r *Refs, d intent.Direction, term labelcache.Term) {
 	t.addSubjects(r, intent.IsolatedSet(d), term)
 }
 
-// Observe has the connections of the subjects of a term reported in a direction.
-func (t *Table) Observe(r *Refs, d intent.Direction, term labelcache.Term) {
+// LogSubjects has the connections of the subjects of a term reported in a direction.
+func (t *Table) LogSubjects(r *Refs, d intent.Direction, term labelcache.Term) {
 	t.addSubjects(r, intent.StagedSet(d), term)
 }
 

@@ -59,7 +59,7 @@ func judgeOf(t testing.TB, text string) *flows.Judge {
 
 // seen is a line of the ACL that observes ingress.
 func seen(at time.Time, src, dst string, port int) []byte {
-	return []byte(acllogtest.Line(at, ovn.ObservingName(intent.Ingress), acllog.Pass, src, dst, port))
+	return []byte(acllogtest.Line(at, ovn.StagedLogName(intent.Ingress), acllog.Pass, src, dst, port))
 }
 
 // TestATrialCountsWhatWouldBeDifferent counts connections that a staged policy would deny or allow, those that change nothing, and none
@@ -131,7 +131,7 @@ func TestATrialIsBounded(t *testing.T) {
 
 // TestAnObservedConnectionIsNoFlow: the ACL that observes decides nothing, whatever its action says.
 func TestAnObservedConnectionIsNoFlow(t *testing.T) {
-	e := entry(ovn.ObservingName(intent.Ingress), "10.0.0.1", "10.0.0.2", 5432)
+	e := entry(ovn.StagedLogName(intent.Ingress), "10.0.0.1", "10.0.0.2", 5432)
 	e.Verdict = acllog.Allow
 	_, ok := guide(t).Key(&e)
 	require.False(t, ok)

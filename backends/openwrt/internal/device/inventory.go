@@ -2,8 +2,8 @@ package device
 
 import (
 	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/backends/openwrt/internal/firewall"
 	"github.com/netloom/netloom/backends/openwrt/internal/kernel"
-	"github.com/netloom/netloom/backends/openwrt/internal/policy"
 	"github.com/netloom/netloom/backends/openwrt/internal/render"
 	"github.com/netloom/netloom/backends/openwrt/internal/section"
 	"github.com/netloom/netloom/pkg/openwrt"
@@ -58,7 +58,7 @@ func (h *Inventory) Note(k section.Key, o openwrt.Object, names section.Namer, a
 		}
 		h.End++
 		h.Objects[k] = &Object{Object: o, Copies: 1, At: h.End}
-	case k.Kind == openwrt.Zones && k.Name != "" && !policy.IsZone(o):
+	case k.Kind == openwrt.Zones && k.Name != "" && !firewall.IsZone(o):
 		h.Zones = append(h.Zones, k.Name)
 	case section.InKernel(k.Kind):
 		h.others[k.Kind] = append(h.others[k.Kind], o)

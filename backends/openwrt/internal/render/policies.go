@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/netloom/netloom/backends"
-	"github.com/netloom/netloom/backends/openwrt/internal/policy"
+	"github.com/netloom/netloom/backends/openwrt/internal/firewall"
 	"github.com/netloom/netloom/backends/openwrt/internal/section"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/openwrt"
@@ -13,16 +13,16 @@ import (
 // Policies formats the policies that the CNF enforces, between all zones that the device has or will have.
 func Policies(want *intent.Snapshot, enforced []*intent.Policy, resources *Desired, foreign []string, names section.Namer) *Desired {
 	out := NewDesired()
-	out.Sets = policy.Sets(enforced)
+	out.Sets = firewall.Sets(enforced)
 	zones := slices.Clone(foreign)
 	for _, k := range slices.Concat(section.Sorted(resources.Objects), section.Sorted(resources.Keep)) {
 		if k.Kind == openwrt.Zones {
 			zones = append(zones, k.Name)
 		}
 	}
-	every := policy.Zone(names)
+	every := firewall.Zone(names)
 	slices.Sort(zones)
-	rules, skips := policy.Rules(want, enforced, append(slices.Compact(zones), every.Name), names)
+	rules, skips := firewall.Rules(want, enforced, append(slices.Compact(zones), every.Name), names)
 	out.Skips = skips
 	if len(rules) > 0 {
 		w := &Wanted{Key: section.Key{Kind: openwrt.Zones, Name: every.Name}, Intent: rules[0].Intent, Origin: rules[0].Origin, Denies: true}

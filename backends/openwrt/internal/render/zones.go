@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/netloom/netloom/backends/openwrt/internal/policy"
+	"github.com/netloom/netloom/backends/openwrt/internal/firewall"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/openwrt"
 )
@@ -90,7 +90,7 @@ func (r *renderer) firewallRule(w *Wanted, s *intent.FirewallRule) (openwrt.Reso
 	w.Denies = s.Decides == intent.Drop || s.Decides == intent.Reject
 	rule := openwrt.FirewallRule(f)
 	if r.guard {
-		rule = policy.Guarded(rule)
+		rule = firewall.Guarded(rule)
 	}
 	return rule, errors.Join(err, errMatch, errVerdict, markWord("mark", s.Match.Mark))
 }

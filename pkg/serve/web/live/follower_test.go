@@ -151,7 +151,7 @@ func TestStagedPoliciesAreTriedOnALog(t *testing.T) {
 			synctest.Wait()
 		}
 		seen := func() string {
-			return acllogtest.Line(time.Now(), ovn.ObservingName(intent.Ingress), acllog.Pass, "10.0.0.1", "10.0.0.2", 5432)
+			return acllogtest.Line(time.Now(), ovn.StagedLogName(intent.Ingress), acllog.Pass, "10.0.0.1", "10.0.0.2", 5432)
 		}
 		staged, enforced := deny("db"), deny("db")
 		staged.Annotations = map[string]string{object.EnforcementAnnotation: object.EnforcementStaged}

@@ -14,8 +14,8 @@ import (
 // priorityObserving is below that of every other ACL of a tier: what decides always comes first.
 const priorityObserving = 0
 
-// observingRate is how many lines per second the ACLs that observe staged policies write, in each direction, if the settings have no limit.
-const observingRate = 100
+// stagedLogRate is how many lines per second the ACLs that log for staged policies write, in each direction, if the settings have no limit.
+const stagedLogRate = 100
 
 // gathered lists the sets that have the subjects of many policies, and ACLs of their own.
 func gathered() []intent.SetID {
@@ -26,13 +26,13 @@ func gathered() []intent.SetID {
 	return out
 }
 
-// observe logs the new connections of a direction that staged policies are about, and decides nothing (ADR 37). With tiers, the ACL passes
+// logStaged logs the new connections of a direction that staged policies are about, and decides nothing (ADR 37). With tiers, the ACL passes
 // in the tier before those of all policies, after every other ACL there. Without tiers, it is evaluated after all other ACLs, and does what OVN does where
 // none matches; where the database drops that, there is none.
 //
 // ct.new keeps replies and packets of established connections out of the log. It matches nothing on a switch that does not track
 // connections.
-func (r *renderer) observe(g *group, d intent.Direction) {
+func (r *renderer) logStaged(g *group, d intent.Direction) {
 	action := nb.ActionPass
 	if !hasTiers(r.schema) {
 		if r.dropsByDefault {
@@ -46,13 +46,13 @@ func (r *renderer) observe(g *group, d intent.Direction) {
 	r.add(g, nb.ACL{
 		Direction: d, Tier: nb.FirstTier, Priority: priorityObserving, Action: action,
 		Match:    subjectMatch(d, r.names.PortGroup(g.subject)) + " && ip && ct.new",
-		Severity: intent.SeverityInfo, Rate: cmp.Or(r.rate, observingRate),
-		Name: ObservingName(d), IDs: map[string]string{nb.KeyDirection: d.String(), nb.KeyTitle: origin}, Origin: origin,
+		Severity: intent.SeverityInfo, Rate: cmp.Or(r.rate, stagedLogRate),
+		Name: StagedLogName(d), IDs: map[string]string{nb.KeyDirection: d.String(), nb.KeyTitle: origin}, Origin: origin,
 	})
 }
 
-// ObservingName is the name of the ACL that logs the connections of a direction that staged policies are about.
-func ObservingName(d intent.Direction) string { return "netloom staged " + d.String() }
+// StagedLogName is the name of the ACL that logs the connections of a direction that staged policies are about.
+func StagedLogName(d intent.Direction) string { return "netloom staged " + d.String() }
 
 // optionDropsByDefault is the option of NB_Global with which OVN drops what no ACL matches (ovn-nb(5)).
 const optionDropsByDefault = "default_acl_drop"

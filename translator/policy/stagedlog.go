@@ -11,13 +11,13 @@ import (
 	"github.com/netloom/netloom/translator/field"
 )
 
-// observe turns a staged policy into what it means for targets: connections of the pods that it selects are to be reported. It has no
+// logStaged turns a staged policy into what it means for targets: connections of the pods that it selects are to be reported. It has no
 // intent.Policy, so that it decides nothing. A policy that it is to replace selects further pods whose connections would be decided
 // differently.
 //
 // Nothing is charged to a budget, since rules are not read. A subject that compares with more than maxValuesBeyond values is not observed,
 // which is a problem of the staged policy.
-func (t *translator) observe(ref object.Ref) (*result, []object.Problem) {
+func (t *translator) logStaged(ref object.Ref) (*result, []object.Problem) {
 	out := &result{}
 	faults := field.Faults{Of: t.source.Origin(ref.Kind, t.objects.byRef[ref])}
 	for _, one := range []object.Ref{ref, t.objects.stagedFor(ref)} {
@@ -32,7 +32,7 @@ func (t *translator) observe(ref object.Ref) (*result, []object.Problem) {
 		}
 		term := labelcache.NewTerm(subjectIn(t.source, selection))
 		for _, d := range directions {
-			t.sets.Observe(&out.refs, d, term)
+			t.sets.LogSubjects(&out.refs, d, term)
 		}
 	}
 	return out, faults.List
