@@ -280,13 +280,13 @@ func (o *objects) remember(key object.Ref, now *v1alpha1.PolicyStatus, version s
 	o.echoes[key] = o.echoes[key].After(now, version)
 }
 
-// policyStatusOf converts an object that a watch delivered, without the managed fields.
+// policyStatusOf converts an object that a watch delivered, without the managed fields. It leaves what was delivered as it
+// is: client-go's fake watch shares the objects that it finds between a list and the watch.
 func policyStatusOf(delivered any) (any, error) {
 	u, ok := delivered.(*unstructured.Unstructured)
 	if !ok {
 		return delivered, nil
 	}
-	u.SetManagedFields(nil)
 	out := &v1alpha1.PolicyStatus{}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, out); err != nil {
 		out = &v1alpha1.PolicyStatus{ObjectMeta: metav1.ObjectMeta{ // it is malformed: it will be overwritten
@@ -294,6 +294,7 @@ func policyStatusOf(delivered any) (any, error) {
 			OwnerReferences: u.GetOwnerReferences(),
 		}}
 	}
+	out.ManagedFields = nil
 	return out, nil
 }
 
