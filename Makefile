@@ -187,9 +187,9 @@ e2e: ## Run the tests on a real OVN (root, OVN and Open vSwitch installed)
 	$(GO) test -tags e2e -count=1 -p 1 -timeout 12m -run '^($(subst $(space),|,$(strip $(E2E_TESTS))))$$' $(E2E_ROOMS)
 
 .PHONY: e2e-tiers
-e2e-tiers: $(TIERED) ## Run those of cluster-wide and equal policies on OVN 25.03, which has tiers (root; downloads it)
+e2e-tiers: $(TIERED) ## Run those of cluster-wide and equal policies, and of pod starts, on OVN 25.03, which has tiers (root; downloads it)
 	PATH=$(CURDIR)/$(TIERED)/bin:$$PATH $(GO) test -tags e2e -count=1 -v -timeout 10m \
-		-run '^(TestGenerated|TestClusterPolicyPackets|TestRepliesPassADenyThatIsAlone|TestAnEqualPolicyCausesNoRecompute|TestStagedPoliciesOnLiveTraffic)$$' ./test/e2e -tiers -seed=1 -seeds=12
+		-run '^(TestGenerated|TestClusterPolicyPackets|TestRepliesPassADenyThatIsAlone|TestAnEqualPolicyCausesNoRecompute|TestStagedPoliciesOnLiveTraffic|TestNoOpenInstant)$$' ./test/e2e -tiers -seed=1 -seeds=12
 
 $(TIERED):
 	test/e2e/ovnlab/unpack trixie $@
