@@ -63,6 +63,11 @@ type board struct {
 	maps         memory
 }
 
+// unread lists what the state lacks and may decide on connections, one line each.
+func (b *board) unread() []string {
+	return append(b.inventory().Unknown(), b.state.Reading.Doubts()...)
+}
+
 // WithStaged is the state with its staged policies, and what they would mean.
 func (s *State) WithStaged(opts translator.Options) world.State { return s.with(s.promotion(), opts) }
 

@@ -206,7 +206,7 @@ func (b *board) draw(report *connections.Report, asked *mapRequest) *Map {
 	m := &Map{
 		Revision: b.state.Snapshot.Revision(), Number: b.state.Number, Port: asked.port, Nodes: []MapNode{}, Links: []MapLink{}, MoreLinks: c.MoreLinks,
 		NodeAccess: report.NodeAccess, Unaddressed: len(report.Unaddressed), Undecided: report.Undecided,
-		Unknown: append(b.inventory().Unknown(), b.state.Reading.Doubts()...), chart: c,
+		Unknown: b.unread(), chart: c,
 	}
 	bound := make([][2]int, len(c.Nodes)) // by direction: the pods that are isolated
 	unknown := make([]bool, len(c.Nodes))

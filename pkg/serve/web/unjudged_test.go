@@ -57,6 +57,7 @@ func TestNothingIsPlainlyAllowedThatWasNotChecked(t *testing.T) {
 	why := ask("shop/web-7d9c5b8f4d-x2x4k", "shop/db-0")
 	require.Equal(t, map[probe.Verdict]int{probe.VerdictUnknown: 1}, why.Counts)
 	require.Equal(t, []string{doubt}, why.Answers[0].Doubts)
+	require.Equal(t, []string{doubt}, whatIf(t, s, "NetworkPolicy/shop/db", "").Unknown)
 	var page web.PodPage
 	w := s.get(t, "/api/v1/pods/shop/db-0")
 	require.NoError(t, json.Unmarshal(w.Body.Bytes(), &page), w.Body)

@@ -34,6 +34,7 @@ type WhatIf struct {
 	Pods     int              `json:"pods"`     // that were compared; 0 if nothing was
 	Changes  []WhatIfEffect   `json:"changes"`
 	More     int              `json:"moreChanges,omitempty"`
+	Unknown  []string         `json:"unknown,omitempty"` // what is not evaluated and decides on connections too
 }
 
 // WhatIfEffect is the same difference for all connections between some ends.
@@ -142,7 +143,7 @@ func (h *Handler) compare(b *board, policy string, text []byte) (*WhatIf, error)
 		}
 	}
 	impact := impact.Of(b.state.State, after)
-	out.Pods = impact.Pods
+	out.Pods, out.Unknown = impact.Pods, b.unread()
 	changes, more := cut(impact.All(), maxEffects)
 	out.More = more
 	for i := range changes {

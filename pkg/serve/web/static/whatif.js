@@ -86,6 +86,7 @@ function effect(w, choose) {
       p.field && h('code', {}, p.field), p.field && ': ', p.message)))],
     w.pods === 0 && h('p', {}, w.problems.length ? 'Nothing is compared until the text can be read.' : subject ? 'There is no pod to compare: it cannot be told what this changes.' : 'The text has no policy.'),
     w.pods > 0 && [
+      w.unknown?.map((text) => h('p', { class: 'fault', role: 'note' }, text)),
       h('p', {}, subject, `: compared with what is in force, for ${count(w.pods, 'pod')} and the addresses outside.`),
       changes(w, 'opened', 'mixed', 'Opened'), changes(w, 'closed', 'deny', 'Closed'),
       !w.changes.length && h('p', { id: 'unchanged' }, 'No connection changes.'),
