@@ -25,6 +25,8 @@ type Suggestion struct {
 	// Beyond is what the policies would change besides what was asked.
 	Beyond []suggest.Effect `json:"beyond,omitempty"`
 	More   int              `json:"moreBeyond,omitempty"`
+	// Unknown is what is not evaluated and decides on connections too.
+	Unknown []string `json:"unknown,omitempty"`
 }
 
 // suggestion writes what netloom suggest would.
@@ -53,7 +55,7 @@ func (h *Handler) suggestion(r *http.Request, b *board) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &Suggestion{Question: asked.String(), Already: s.Already, Refused: s.Refused, Beyond: s.Beyond, More: s.More}
+	out := &Suggestion{Question: asked.String(), Already: s.Already, Refused: s.Refused, Beyond: s.Beyond, More: s.More, Unknown: b.unread()}
 	if len(s.Policies) > 0 {
 		out.Manifest, err = suggest.Manifest(s.Policies)
 	}

@@ -58,8 +58,12 @@ func TestNothingIsPlainlyAllowedThatWasNotChecked(t *testing.T) {
 	require.Equal(t, map[probe.Verdict]int{probe.VerdictUnknown: 1}, why.Counts)
 	require.Equal(t, []string{doubt}, why.Answers[0].Doubts)
 	require.Equal(t, []string{doubt}, whatIf(t, s, "NetworkPolicy/shop/db", "").Unknown)
+	var suggestion web.Suggestion
+	w := s.get(t, "/api/v1/suggest?from=shop/web-7d9c5b8f4d-x2x4k&to=shop/db-0&port=80")
+	require.NoError(t, json.Unmarshal(w.Body.Bytes(), &suggestion), w.Body)
+	require.Equal(t, []string{doubt}, suggestion.Unknown)
 	var page web.PodPage
-	w := s.get(t, "/api/v1/pods/shop/db-0")
+	w = s.get(t, "/api/v1/pods/shop/db-0")
 	require.NoError(t, json.Unmarshal(w.Body.Bytes(), &page), w.Body)
 	require.Equal(t, []string{doubt}, page.Unknown)
 }

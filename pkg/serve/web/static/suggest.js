@@ -14,6 +14,7 @@ export function suggest(root, _, parameters) {
     refresh: async () => {
       const s = await get('suggest', asked);
       replace(out,
+        s.unknown?.map((text) => h('p', { class: 'fault', role: 'note' }, text)),
         s.refused?.map((r) => h('p', { class: 'fault' }, r.connection, ': ', r.reason)),
         s.manifest ? written(s) : !s.refused?.length && h('p', {}, 'The policies allow it already: nothing is missing.'),
         h('p', {}, h('a', { href: href('why', asked) }, 'Why?')));
