@@ -273,6 +273,10 @@ verify: ## Fail if the go.mod of any module here or a generated file is out of d
 	@for module in $$(git ls-files 'go.mod' '*/go.mod' | xargs -n 1 dirname); do \
 		$(GO) mod tidy -C "$$module" -diff || { echo "$$module/go.mod or go.sum is stale: go mod tidy -C $$module" >&2; exit 1; }; \
 	done
+	@for version in $$(cd test/kubetypes && echo versions/*.mod); do \
+		$(GO) mod tidy -C test/kubetypes -modfile "$$version" -diff || { \
+			echo "$$version is stale: go mod tidy -C test/kubetypes -modfile $$version" >&2; exit 1; }; \
+	done
 	@tree() { git ls-files -cmo --exclude-standard -z | sort -zu | xargs -0 sha256sum 2>/dev/null || true; }; \
 	before=$$(tree); $(MAKE) --no-print-directory generate; \
 	if ! diff <(echo "$$before") <(tree); then \

@@ -59,7 +59,7 @@ func TestMapsNameWhatIsThere(t *testing.T) {
 
 // TestNestedModules judges what the tests of the modules within this one leave to luck.
 func TestNestedModules(t *testing.T) {
-	for _, dir := range []string{"test/browser", "test/conformance", "test/crds", "test/e2ekube", "test/monitoring", "test/oldest"} {
+	for _, dir := range []string{"test/browser", "test/conformance", "test/crds", "test/e2ekube", "test/kubetypes", "test/monitoring", "test/oldest"} {
 		sources, err := arch.Read(os.DirFS("../../" + dir))
 		require.NoError(t, err)
 		require.NotEmpty(t, sources)

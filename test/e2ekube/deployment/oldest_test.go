@@ -12,29 +12,36 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
-// answer is that of test/oldest.
-type answer struct {
-	Rendered []string
-	Faults   []string
+// oldest renders kustomizations with test/oldest, which see.
+func oldest(t *testing.T, dirs []string) (rendered []string) {
+	t.Helper()
+	program := build(t, "oldest", "../../oldest")
+	ask(t, program, dirs, &rendered)
+	return rendered
 }
 
-// oldest asks test/oldest, which see.
-func oldest(t *testing.T, dirs []string, objects []json.RawMessage) answer {
+// build builds the program of another module.
+func build(t *testing.T, name, dir string, flags ...string) (program string) {
 	t.Helper()
-	program := filepath.Join(t.TempDir(), "oldest")
-	out, err := exec.CommandContext(t.Context(), "go", "build", "-C", "../../oldest", "-o", program, ".").CombinedOutput()
+	program = filepath.Join(t.TempDir(), name)
+	args := append([]string{"build", "-C", dir, "-o", program}, flags...)
+	out, err := exec.CommandContext(t.Context(), "go", append(args, ".")...).CombinedOutput()
 	require.NoError(t, err, string(out))
-	question, err := json.Marshal(map[string]any{"Kustomizations": dirs, "Objects": objects})
+	return program
+}
+
+// ask sends a question to a program, and reads its answer.
+func ask(t *testing.T, program string, question, answer any) {
+	t.Helper()
+	text, err := json.Marshal(question)
 	require.NoError(t, err)
 	cmd := exec.CommandContext(t.Context(), program)
-	cmd.Stdin = bytes.NewReader(question)
+	cmd.Stdin = bytes.NewReader(text)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
-	out, err = cmd.Output()
+	out, err := cmd.Output()
 	require.NoError(t, err, stderr.String())
-	var a answer
-	require.NoError(t, json.Unmarshal(out, &a))
-	return a
+	require.NoError(t, json.Unmarshal(out, answer))
 }
 
 // requireSameByOldest renders every overlay and every component with the kustomize of kubectl 1.28. Between that and the newest were
@@ -48,7 +55,7 @@ func requireSameByOldest(t *testing.T, all []rendering) {
 		require.NoError(t, err)
 		dirs = append(dirs, dir)
 	}
-	rendered := oldest(t, dirs, nil).Rendered
+	rendered := oldest(t, dirs)
 	require.Len(t, rendered, len(all))
 	for i, r := range all {
 		objects, err := parse(r.name, []byte(rendered[i]))

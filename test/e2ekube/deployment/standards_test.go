@@ -1,16 +1,11 @@
 package deployment
 
 import (
-	"encoding/json"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/serializer"
-	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/pod-security-admission/api"
 	"k8s.io/pod-security-admission/policy"
 )
@@ -77,40 +72,4 @@ func hostDirectory(spec *corev1.PodSpec) bool {
 		}
 	}
 	return false
-}
-
-// requireKnownFields decodes all that deploy/ can be rendered to into the types of the newest and of the oldest Kubernetes.
-func requireKnownFields(t *testing.T, renderings []rendering) {
-	t.Helper()
-	decoder := serializer.NewCodecFactory(scheme.Scheme, serializer.EnableStrict).UniversalDeserializer()
-	var all []json.RawMessage
-	var of []string
-	known := 0
-	for _, r := range renderings {
-		for _, o := range r.objects {
-			raw, err := json.Marshal(o)
-			require.NoError(t, err)
-			all, of = append(all, raw), append(of, r.name+": "+o.GetKind()+" "+o.GetName())
-			_, _, err = decoder.Decode(raw, nil, nil)
-			if runtime.IsNotRegisteredError(err) {
-				require.Equal(t, "monitoring.coreos.com/v1", o.GetAPIVersion(), of[len(of)-1])
-				continue
-			}
-			require.NoError(t, err, of[len(of)-1])
-			known++
-		}
-	}
-	require.Greater(t, known, 1000)
-	misspelt := (&unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Service", "spec": map[string]any{"port": 1}}})
-	raw, err := json.Marshal(misspelt)
-	require.NoError(t, err)
-	_, _, err = decoder.Decode(raw, nil, nil)
-	require.ErrorContains(t, err, `unknown field "spec.port"`)
-
-	faults := oldest(t, nil, append(all, raw)).Faults
-	require.Len(t, faults, len(all)+1)
-	for i, fault := range faults[:len(all)] {
-		require.Empty(t, fault, of[i])
-	}
-	require.Contains(t, faults[len(all)], `unknown field "spec.port"`)
 }
