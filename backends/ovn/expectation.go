@@ -55,10 +55,8 @@ func expect(names nb.Namer, ops []*nb.Op, reported *reports) expectations {
 			out[o.UUID] = e
 		}
 		e.add(o)
-		if o.Verb == backends.Create && reported.created[o.UUID] {
-			for _, c := range e.cells {
-				c.state = maps.Clone(c.want)
-			}
+		if reported.written[o.UUID] == o {
+			e.meet(o)
 		}
 		if o.Verb == backends.Delete {
 			deleted[o.UUID] = true
@@ -89,6 +87,23 @@ func (e *expectation) add(o *nb.Op) {
 	case backends.Delete:
 		e.gone = true
 	case backends.Reload:
+	}
+}
+
+// meet takes it that an op was reported exactly as it was added.
+func (e *expectation) meet(o *nb.Op) {
+	if o.Verb == backends.Create {
+		for _, c := range e.cells {
+			c.state = maps.Clone(c.want)
+		}
+		return
+	}
+	for _, fields := range []backends.Fields{o.Before, o.After} {
+		for column, value := range fields {
+			for k, v := range pairsOf(value) {
+				e.cells[column].toggle(k, v)
+			}
+		}
 	}
 }
 

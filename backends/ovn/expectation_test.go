@@ -1,6 +1,8 @@
 package ovn
 
 import (
+	"fmt"
+	"slices"
 	"testing"
 
 	libovsdb "github.com/ovn-kubernetes/libovsdb/ovsdb"
@@ -38,6 +40,11 @@ func TestExpectations(t *testing.T) {
 		{"the row was deleted", []ovsdb.RowChange{{Event: ovsdb.RowDeleted, Table: nb.TableAddressSet, UUID: "s"}}, false, 0},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
+			if tc.explained && tc.want == met && len(tc.changes) == 1 {
+				all := &reports{}
+				all.add(ops, tc.changes, true)
+				require.Empty(t, expect(nb.NewNamer("a"), ops, all), "it is compared as a whole")
+			}
 			e := expect(nb.NewNamer("a"), ops, &reports{})["s"]
 			none := func(string) bool { return false }
 			explained := true
@@ -50,6 +57,68 @@ func TestExpectations(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestReportsOfMutatedSets follows what a database reports of a set after two transactions that add an address each. Whatever was reported
+// exactly as it was written and forgotten, the outcome is that of comparing everything.
+func TestReportsOfMutatedSets(t *testing.T) {
+	set := &nb.Row{Table: nb.TableAddressSet, UUID: "s", Name: "s"}
+	first, second := nb.Mutate(set, "addresses", []string{"a"}, []string{"x"}), nb.Mutate(set, "addresses", []string{"b"}, nil)
+	update := func(addresses ...string) ovsdb.RowChange {
+		return ovsdb.RowChange{Event: ovsdb.RowUpdated, Table: nb.TableAddressSet, UUID: "s", Columns: libovsdb.Row{"addresses": ovsdb.Set(addresses)}}
+	}
+	for _, tc := range []struct {
+		name          string
+		first, second []ovsdb.RowChange
+		want          outcome
+	}{
+		{"both as they were written", []ovsdb.RowChange{update("a", "x")}, []ovsdb.RowChange{update("b")}, met},
+		{"one of them in vain", []ovsdb.RowChange{update("a", "x")}, nil, short},
+		{"the other one in vain", nil, []ovsdb.RowChange{update("b")}, short},
+		{"another client undid one", []ovsdb.RowChange{update("a", "x")}, []ovsdb.RowChange{update("b"), update("b")}, short},
+		{"another client undid the first after the second", []ovsdb.RowChange{update("a", "x")}, []ovsdb.RowChange{update("b"), update("a", "x")}, short},
+		{"another client undid and repeated one", []ovsdb.RowChange{update("a", "x"), update("a")}, []ovsdb.RowChange{update("a"), update("b")}, met},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			all, plain := &reports{}, &reports{}
+			all.add([]*nb.Op{first}, tc.first, true)
+			all.add([]*nb.Op{second}, tc.second, true)
+			plain.others = slices.Concat(tc.first, tc.second) // nothing is compared as a whole
+			for _, r := range []*reports{all, plain} {
+				got := met // of a row of which nothing remains to be compared
+				if e := expect(nb.NewNamer("a"), []*nb.Op{first, second}, r)["s"]; e != nil {
+					for i := range r.others {
+						require.True(t, e.explains(func(string) bool { return false }, &r.others[i]))
+					}
+					got = e.outcome(func(string) bool { return false })
+				}
+				require.Equal(t, tc.want, got)
+			}
+		})
+	}
+}
+
+// TestAPartOfASetIsComparedAsAWhole counts what is allocated to find that the database has a part of a large set as it was written.
+func TestAPartOfASetIsComparedAsAWhole(t *testing.T) {
+	addresses := make([]string, 500)
+	for i := range addresses {
+		addresses[i] = fmt.Sprintf("10.0.%d.%d", i/250, i%250)
+	}
+	slices.Sort(addresses)
+	set := &nb.Row{Table: nb.TableAddressSet, UUID: "s", Name: "s"}
+	ops := []*nb.Op{nb.Mutate(set, "addresses", addresses, nil)}
+	change := []ovsdb.RowChange{{Event: ovsdb.RowUpdated, Table: nb.TableAddressSet, UUID: "s", Columns: libovsdb.Row{"addresses": ovsdb.Set(addresses)}}}
+	names := nb.NewNamer("a")
+	require.LessOrEqual(t, testing.AllocsPerRun(20, func() {
+		all := &reports{}
+		all.add(ops, change, true)
+		for _, e := range expect(names, ops, all) {
+			for i := range all.others {
+				e.explains(func(string) bool { return false }, &all.others[i])
+			}
+			e.outcome(func(string) bool { return false })
+		}
+	}), 12.0)
 }
 
 // TestExpectationsOfNotes follows what a database reports while netloom adds a note, and while it takes its mark away.

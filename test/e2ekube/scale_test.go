@@ -62,8 +62,9 @@ func TestScale(t *testing.T) {
 	requireNothingForbidden(t, s.kube)
 }
 
-// newScale starts everything but netloom, over a database with the logical ports of all pods to come.
-func newScale(t *testing.T) *scale {
+// newScale starts everything but netloom, over a database with the logical ports of all pods to come. The tables of each connection are
+// watched together; those of one do not wait for another's. Without any, one connection has all tables, so that transactions are told apart.
+func newScale(t *testing.T, connections ...[]string) *scale {
 	t.Helper()
 	pods, policies := *podsFlag, *policiesFlag
 	require.True(t, policies >= 40 && policies <= pods/5, "-policies %d: expected from 40 to a fifth of the pods, %d", policies, pods/5)
@@ -82,9 +83,14 @@ func newScale(t *testing.T) *scale {
 	s.load.makePorts(t, s.db.Addr())
 
 	s.times = newStopwatch()
-	watch, err := nbwatch.Start(t.Context(), s.db.Addr(), s.times.row, "ACL", "Address_Set", "Port_Group")
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, watch.Close()) })
+	if len(connections) == 0 {
+		connections = [][]string{{"ACL", "Address_Set", "Port_Group"}}
+	}
+	for _, tables := range connections {
+		watch, err := nbwatch.Start(t.Context(), s.db.Addr(), s.times.row, tables...)
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, watch.Close()) })
+	}
 	return s
 }
 
@@ -230,4 +236,25 @@ func (s *scale) profile(name string) {
 	require.NoError(s.t, err)
 	require.NoError(s.t, os.MkdirAll(*profileFlag, 0o755))
 	require.NoError(s.t, os.WriteFile(fmt.Sprintf("%s/%s.heap", *profileFlag, name), []byte(heap), 0o600))
+}
+
+// profileCPU keeps what netloom spends its time on for some seconds, and its last rounds, where that was asked for.
+func (s *scale) profileCPU(name string, seconds int) {
+	if *profileFlag == "" {
+		return
+	}
+	cpu, err := s.netloom.Get(fmt.Sprintf("/debug/pprof/profile?seconds=%d", seconds))
+	if err != nil {
+		s.t.Error(err)
+		return
+	}
+	rounds, err := s.netloom.Get("/debug/rounds")
+	if err != nil {
+		s.t.Error(err)
+	}
+	for kind, text := range map[string]string{"cpu": cpu, "rounds": rounds} {
+		if err := os.WriteFile(fmt.Sprintf("%s/%s.%s", *profileFlag, name, kind), []byte(text), 0o600); err != nil {
+			s.t.Error(err)
+		}
+	}
 }
