@@ -78,9 +78,15 @@ func TestDrillHungLeader(t *testing.T) {
 // metricsAt returns the metrics of a program; "" if it does not answer.
 func metricsAt(t *testing.T, listen string) string {
 	t.Helper()
+	return metricsFrom(t, http.DefaultClient, listen)
+}
+
+// metricsFrom is metricsAt over a client.
+func metricsFrom(t *testing.T, client *http.Client, listen string) string {
+	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+listen+"/metrics", http.NoBody)
 	require.NoError(t, err)
-	response, err := http.DefaultClient.Do(request)
+	response, err := client.Do(request)
 	if err != nil {
 		return ""
 	}
@@ -113,7 +119,7 @@ metadata: {name: shop}
 apiVersion: v1
 kind: Pod
 metadata: {name: db, namespace: shop}
-spec: {nodeName: n, containers: [{name: db, image: db}]}
+spec: {nodeName: node-a, containers: [{name: db, image: db}]}
 status: {phase: Running, podIPs: [{ip: 10.0.0.1}]}
 ---
 apiVersion: networking.k8s.io/v1

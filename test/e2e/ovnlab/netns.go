@@ -38,6 +38,14 @@ func newNetns(tb testing.TB, role string) *netns {
 	return &netns{name: name, file: f}
 }
 
+// inside is the command line that runs a program in the namespace; nil runs it where the test runs.
+func (n *netns) inside(argv ...string) []string {
+	if n == nil {
+		return argv
+	}
+	return append([]string{"ip", "netns", "exec", n.name}, argv...)
+}
+
 // serial makes the names of the namespaces of one process unique: names are global on the machine.
 var serial atomic.Int64
 

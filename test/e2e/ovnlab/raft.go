@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -23,11 +24,19 @@ type Raft struct {
 }
 
 type member struct {
-	name   string
-	client int // port for clients
-	proc   *Process
-	hung   bool
-	down   bool
+	name    string
+	place   place
+	clients string // HOST:PORT for clients
+	proc    *Process
+	hung    bool
+	down    bool
+}
+
+// place is where a server runs and listens.
+type place struct {
+	ns      *netns     // nil for that of the test
+	clients netip.Addr // where it listens to clients
+	peers   netip.Addr // and to the other servers
 }
 
 // members is how many servers a Raft has.
@@ -36,14 +45,23 @@ const members = 3
 // StartRaft brings up an empty clustered Northbound database.
 func StartRaft(tb testing.TB) *Raft {
 	tb.Helper()
+	loopback := netip.MustParseAddr("127.0.0.1")
+	return startRaft(tb, [members]place{{clients: loopback, peers: loopback}, {clients: loopback, peers: loopback}, {clients: loopback, peers: loopback}})
+}
+
+// startRaft brings up the servers at these places.
+func startRaft(tb testing.TB, places [members]place) *Raft {
+	tb.Helper()
 	r := &Raft{tb: tb, dir: scratch(tb)}
 	r.env = environment(r.dir)
-	first := fmt.Sprintf("tcp:127.0.0.1:%d", FreePort(tb))
-	for i := range members {
-		m := &member{name: fmt.Sprintf("nb%d", i), client: FreePort(tb)}
-		argv := []string{"ovsdb-tool", "create-cluster", r.path(m.name + ".db"), shared(tb, nbSchema), first}
-		if i > 0 {
-			own := fmt.Sprintf("tcp:127.0.0.1:%d", FreePort(tb))
+	var first string
+	for i, at := range places {
+		own := fmt.Sprintf("tcp:%s:%d", at.peers, FreePort(tb))
+		m := &member{name: fmt.Sprintf("nb%d", i), place: at, clients: fmt.Sprintf("%s:%d", at.clients, FreePort(tb))}
+		argv := []string{"ovsdb-tool", "create-cluster", r.path(m.name + ".db"), shared(tb, nbSchema), own}
+		if i == 0 {
+			first = own
+		} else {
 			argv = []string{"ovsdb-tool", "join-cluster", r.path(m.name + ".db"), "OVN_Northbound", own, first}
 		}
 		if _, err := run(tb.Context(), r.env, "", argv...); err != nil {
@@ -59,9 +77,9 @@ func (r *Raft) path(name string) string { return filepath.Join(r.dir, name) }
 
 func (r *Raft) start(m *member) {
 	r.tb.Helper()
-	m.proc = Spawn(r.tb, r.path(m.name+".log"), r.env, "ovsdb-server", r.path(m.name+".db"), "--no-chdir",
-		"--unixctl="+r.path(m.name+".ctl"), "--remote=punix:"+r.path(m.name+".sock"),
-		fmt.Sprintf("--remote=ptcp:%d:127.0.0.1", m.client))
+	host, port, _ := strings.Cut(m.clients, ":")
+	m.proc = Spawn(r.tb, r.path(m.name+".log"), r.env, m.place.ns.inside("ovsdb-server", r.path(m.name+".db"), "--no-chdir",
+		"--unixctl="+r.path(m.name+".ctl"), "--remote=punix:"+r.path(m.name+".sock"), "--remote=ptcp:"+port+":"+host)...)
 	m.down = false
 	sock := r.path(m.name + ".sock")
 	await.True(r.tb, func() bool { return answers(r.tb.Context(), sock) }, "%s", m.name+" listens")
@@ -74,7 +92,7 @@ func (r *Raft) start(m *member) {
 func (r *Raft) Endpoints() string {
 	var all []string
 	for _, m := range r.servers {
-		all = append(all, fmt.Sprintf("tcp:127.0.0.1:%d", m.client))
+		all = append(all, "tcp:"+m.clients)
 	}
 	return strings.Join(all, ",")
 }
@@ -102,6 +120,9 @@ func (r *Raft) leader(ctx context.Context) int {
 	}
 	return -1
 }
+
+// Socket is the endpoint of a server for clients on the same machine, whatever network it is on.
+func (r *Raft) Socket(i int) string { return "unix:" + r.path(r.servers[i].name+".sock") }
 
 // Kill sends SIGKILL to a server.
 func (r *Raft) Kill(i int) {
