@@ -177,8 +177,8 @@ bench-scale: $(KUBEAPI) ## Run the other benchmarks there: changes under load, a
 		-kubeapi $(CURDIR)/$(KUBEAPI) -pods $(PODS) -policies $(POLICIES) -gateway-watches $(WATCHES)
 
 .PHONY: bench-gateway
-bench-gateway: ## Measure the gateway with many clusters in one process, beside the same requests sent directly (CLUSTERS=50 STREAMS=10000 RATE=500)
-	$(GO) test -count=1 -timeout 20m -v -run '^TestManyClusters$$' ./pkg/gateway \
+bench-gateway: build ## Measure netloom gateway with many clusters, beside the same requests sent directly (CLUSTERS=50 STREAMS=10000 RATE=500)
+	$(GO) test -count=1 -timeout 20m -v -run '^TestManyClusters$$' ./pkg/gateway -scale.program $(CURDIR)/$(BIN) \
 		-scale.clusters $(or $(CLUSTERS),50) -scale.watches $(or $(STREAMS),10000) -scale.rate $(or $(RATE),500) -scale.seconds 20
 
 .PHONY: e2e

@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"errors"
+	"maps"
 	"net/http"
 	"net/http/httputil"
 	"sync"
@@ -10,7 +11,6 @@ import (
 
 	"github.com/netloom/netloom/pkg/gateway/identity"
 	"github.com/netloom/netloom/pkg/gateway/upstream"
-	"github.com/netloom/netloom/pkg/serve/listener"
 )
 
 // forward sends the request to an API server, and its response to the client.
@@ -25,23 +25,19 @@ func (g *Gateway) forward(x *exchange) {
 	if x.streams {
 		buffers = &small
 	}
-	proxy := httputil.ReverseProxy{
-		Transport: x.route, BufferPool: buffers, FlushInterval: flushInterval(x.streams),
-		ErrorLog: listener.ErrorLog(g.opts.Log),
-		// Rewrite runs after the headers of the connection were removed, so that a client cannot name one that is set here as one.
-		Rewrite: func(p *httputil.ProxyRequest) {
-			identity.Strip(p.Out.Header)
-			for name, values := range impersonation {
-				p.Out.Header[name] = values
-			}
-			p.Out.Header.Set(auditHeader, x.auditID)
-			p.Out.Header.Del("X-Real-Ip") // API servers write it into the audit log, as they do with X-Forwarded-For
-			p.Out.Header.Del("Expect")    // the server has told the client to go on; the API server would do so again
-			p.Out.Trailer = nil
-			p.SetXForwarded()
-		},
-		ErrorHandler: func(_ http.ResponseWriter, _ *http.Request, err error) { g.failed(x, err) },
+	proxy := g.proxy
+	proxy.Transport, proxy.BufferPool, proxy.FlushInterval = x.route, buffers, flushInterval(x.streams)
+	// Rewrite runs after the headers of the connection were removed, so that a client cannot name one that is set here as one.
+	proxy.Rewrite = func(p *httputil.ProxyRequest) {
+		identity.Strip(p.Out.Header)
+		maps.Copy(p.Out.Header, impersonation)
+		p.Out.Header.Set(auditHeader, x.auditID)
+		p.Out.Header.Del("X-Real-Ip") // API servers write it into the audit log, as they do with X-Forwarded-For
+		p.Out.Header.Del("Expect")    // the server has told the client to go on; the API server would do so again
+		p.Out.Trailer = nil
+		p.SetXForwarded()
 	}
+	proxy.ErrorHandler = func(_ http.ResponseWriter, _ *http.Request, err error) { g.failed(x, err) }
 	ctx := upstream.WithNote(x.r.Context(), &x.sentTo)
 	if x.streams {
 		ctx = upstream.WithStream(ctx)
@@ -54,8 +50,7 @@ func (g *Gateway) impersonation(x *exchange) (http.Header, error) {
 	if g.opts.OwnerOnly {
 		return identity.Asked(x.r.Header), nil
 	}
-	header := http.Header{}
-	return header, identity.Impersonate(header, x.effective)
+	return identity.Impersonation(x.r.Context(), x.effective)
 }
 
 // flushInterval has every event of a stream sent at once.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"net/http/httputil"
 	"sync/atomic"
 	"time"
 
@@ -23,6 +24,7 @@ import (
 	"github.com/netloom/netloom/pkg/gateway/registry"
 	"github.com/netloom/netloom/pkg/gateway/upstream"
 	"github.com/netloom/netloom/pkg/gateway/watchcache"
+	"github.com/netloom/netloom/pkg/serve/listener"
 )
 
 // Options configure a gateway. Log is required.
@@ -76,6 +78,7 @@ type Gateway struct {
 	// credentials are those of clientConfig that change.
 	credentials *credential.Keeper
 	infos       *request.RequestInfoFactory
+	proxy       httputil.ReverseProxy // what all requests have in common, see forward
 	metrics     *metrics
 	shared      shared
 	copies      *budget     // of bodies
@@ -93,7 +96,7 @@ func New(ctx context.Context, opts Options) *Gateway {
 	opts.Timeouts.Write = cmp.Or(opts.Timeouts.Write, time.Minute)
 	g := &Gateway{
 		opts: opts, metrics: newMetrics(),
-		infos: requestInfos(), began: time.Now(), copies: allCopies(),
+		infos: requestInfos(), proxy: httputil.ReverseProxy{ErrorLog: listener.ErrorLog(opts.Log)}, began: time.Now(), copies: allCopies(),
 	}
 	g.credentials = credential.New(ctx, credential.Options{
 		Log: opts.Log, Users: opts.Users, Secrets: opts.Secrets, Every: opts.CredentialsEvery, Changed: func(name string) { g.set.renew(name) },

@@ -63,8 +63,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	} else {
 		x.w.timeout = g.opts.Timeouts.Write
 	}
-	g.metrics.begin(x)
-	defer g.metrics.end(x)
+	defer g.metrics.begin(x)()
 	if x.shared = g.share(x); !x.shared {
 		g.forward(x)
 	}
@@ -185,6 +184,5 @@ func (g *Gateway) dispatch(x *exchange) bool {
 	if x.route == nil {
 		return x.refuse(refusal{http.StatusForbidden, "no-policy", "no dispatch policy of cluster " + x.tenant.cluster.Name() + " matches this request", 0})
 	}
-	x.r = x.r.WithContext(request.WithRequestInfo(request.WithUser(x.r.Context(), x.effective), i))
 	return true
 }

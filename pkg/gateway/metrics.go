@@ -70,12 +70,11 @@ func (x *exchange) kind() string {
 	return "short"
 }
 
-func (m *metrics) begin(x *exchange) {
-	m.inflight.WithLabelValues(x.tenant.cluster.Name(), x.kind()).Inc()
-}
-
-func (m *metrics) end(x *exchange) {
-	m.inflight.WithLabelValues(x.tenant.cluster.Name(), x.kind()).Dec()
+// begin counts a request that is in progress until end is called.
+func (m *metrics) begin(x *exchange) (end func()) {
+	gauge := m.inflight.WithLabelValues(x.tenant.cluster.Name(), x.kind())
+	gauge.Inc()
+	return gauge.Dec
 }
 
 // verbs are the verbs that appear in metrics. Clients can make up others.

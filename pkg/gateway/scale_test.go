@@ -8,7 +8,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"os"
 	"runtime"
@@ -23,6 +22,7 @@ import (
 	"github.com/sirupsen/logrus"
 	"github.com/stretchr/testify/require"
 
+	"github.com/netloom/netloom/pkg/apis/proxy/v1alpha1"
 	"github.com/netloom/netloom/pkg/gateway"
 	"github.com/netloom/netloom/pkg/gateway/transport"
 	"github.com/netloom/netloom/pkg/gateway/upstream"
@@ -37,86 +37,10 @@ var (
 	scaleSeconds  = flag.Float64("scale.seconds", 0.5, "for each measurement")
 )
 
-// standIn is an API server for measurements: it answers a GET with 1 KiB, and keeps watches open.
-type standIn struct {
-	*httptest.Server
-	opened, live, watches atomic.Int64
-	slow                  atomic.Int64  // time to an answer
-	hung                  chan struct{} // closed when requests and checks hang
-	event                 atomic.Pointer[chan struct{}]
-}
-
-// streamsOfServer is how many requests an API server serves on one connection by default.
-const streamsOfServer = 100
-
-func newStandIn(t *testing.T, pair tls.Certificate) *standIn {
-	t.Helper()
-	s := &standIn{hung: make(chan struct{})}
-	event := make(chan struct{})
-	s.event.Store(&event)
-	s.Server = httptest.NewUnstartedServer(s)
-	s.Config.HTTP2 = &http.HTTP2Config{MaxConcurrentStreams: streamsOfServer}
-	s.Config.ConnState = func(_ net.Conn, state http.ConnState) {
-		switch state {
-		case http.StateNew:
-			s.opened.Add(1)
-			s.live.Add(1)
-		case http.StateClosed, http.StateHijacked:
-			s.live.Add(-1)
-		case http.StateActive, http.StateIdle:
-		}
-	}
-	s.TLS = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}
-	s.EnableHTTP2 = true
-	s.StartTLS()
-	t.Cleanup(func() {
-		s.CloseClientConnections()
-		s.Close()
-	})
-	return s
-}
-
-// kilobyte is an object.
-var kilobyte = []byte(strings.Repeat("x", 1<<10)) //nolint:gochecknoglobals // it is constant
-
-func (s *standIn) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	select {
-	case <-s.hung:
-		<-r.Context().Done()
-		return
-	default:
-	}
-	if d := s.slow.Load(); d > 0 {
-		select {
-		case <-time.After(time.Duration(d)): // pause: it stands for work
-		case <-r.Context().Done():
-			return
-		}
-	}
-	w.Header().Set("Content-Type", "application/json")
-	if r.URL.Query().Get("watch") == "" {
-		_, _ = w.Write(kilobyte)
-		return
-	}
-	s.watches.Add(1)
-	defer s.watches.Add(-1)
-	for {
-		next := *s.event.Load()
-		if http.NewResponseController(w).Flush() != nil {
-			return
-		}
-		select {
-		case <-next:
-			_, _ = w.Write(kilobyte)
-		case <-r.Context().Done():
-			return
-		}
-	}
-}
-
 // scale is a gateway in front of many clusters, and clients of both.
 type scale struct {
 	*rig
+	program *program // the gateway, if it is a process of its own
 	ca      *authority
 	servers []*standIn
 	direct  []*transport.Transport // a client of each server
@@ -127,8 +51,34 @@ func (s *scale) name(i int) string { return fmt.Sprintf("c%02d.example", i) }
 
 func newScale(t *testing.T) *scale {
 	t.Helper()
-	s := &scale{ca: newAuthority(t)}
-	s.rig = newRig(t, func(o *gateway.Options) {
+	s := &scale{rig: &rig{t: t}, ca: newAuthority(t)}
+	s.stand()
+	if *scaleProgram != "" {
+		s.rig = &rig{t: t, serving: newAuthority(t)}
+		s.program, s.address = startProgram(t, s.serving, s.clusters())
+	} else {
+		s.embed()
+	}
+	for i := range s.servers {
+		s.direct = append(s.direct, s.connect(i, true))
+		s.through = append(s.through, s.connect(i, false))
+		await.True(t, func() bool { return s.get(t.Context(), s.through[i], i) == nil }, "%s is served", s.name(i))
+	}
+	return s
+}
+
+// clusters are the objects.
+func (s *scale) clusters() (out []*v1alpha1.UpstreamCluster) {
+	for i, server := range s.servers {
+		out = append(out, cluster(s.name(i), s.ca, &apiServer{Server: server.Server}))
+	}
+	return out
+}
+
+// embed runs the gateway in this process.
+func (s *scale) embed() {
+	s.t.Helper()
+	s.rig = newRig(s.t, func(o *gateway.Options) {
 		o.Connections = 1 << 14
 		o.Probe = upstream.Probe{Timeout: time.Hour, Silence: time.Hour} // what is counted does not depend on time
 		if *scaleWatches >= 1000 {
@@ -138,21 +88,19 @@ func newScale(t *testing.T) *scale {
 			o.Log = logrus.New()
 		}
 	})
+	for _, o := range s.clusters() {
+		require.NoError(s.t, s.gateway.Clusters().Put(o))
+	}
+}
+
+// stand starts the API servers.
+func (s *scale) stand() {
+	s.t.Helper()
 	pair, err := tls.X509KeyPair(s.ca.issue("server", nil))
-	require.NoError(t, err)
+	require.NoError(s.t, err)
 	for range *scaleClusters {
-		s.servers = append(s.servers, newStandIn(t, pair))
+		s.servers = append(s.servers, newStandIn(s.t, pair))
 	}
-	for i, server := range s.servers {
-		o := cluster(s.name(i), s.ca, &apiServer{Server: server.Server})
-		require.NoError(t, s.gateway.Clusters().Put(o))
-	}
-	for i := range s.servers {
-		await.True(t, func() bool { return s.gateway.Clusters().Endpoints(s.name(i))[0].Ready }, "%s is ready", s.name(i))
-		s.direct = append(s.direct, s.connect(i, true))
-		s.through = append(s.through, s.connect(i, false))
-	}
-	return s
 }
 
 // connect returns a client with a connection of its own.
@@ -200,11 +148,13 @@ func (s *scale) get(ctx context.Context, through http.RoundTripper, i int) error
 	return err
 }
 
-// crowd are open watches. bytes are what the whole process has grown by.
+// crowd are open watches. bytes and goroutines are what the process has grown by that has the gateway; goroutines are not known if that is
+// another one.
 type crowd struct {
-	cancel  context.CancelFunc
-	readers sync.WaitGroup
-	bytes   int64
+	cancel     context.CancelFunc
+	readers    sync.WaitGroup
+	bytes      int64
+	goroutines int
 }
 
 func (c *crowd) close() {
@@ -215,7 +165,7 @@ func (c *crowd) close() {
 // watch opens all watches, 40 for each client, directly or through the gateway.
 func (s *scale) watch(directly bool) *crowd {
 	s.t.Helper()
-	before := inUse()
+	before, goroutines := s.inUse(), runtime.NumGoroutine()
 	ctx, cancel := context.WithCancel(s.t.Context())
 	c := &crowd{cancel: cancel}
 	var opening sync.WaitGroup
@@ -248,12 +198,15 @@ func (s *scale) watch(directly bool) *crowd {
 	for err := range failed {
 		require.NoError(s.t, err)
 	}
-	c.bytes = inUse() - before
+	c.bytes, c.goroutines = s.inUse()-before, runtime.NumGoroutine()-goroutines
 	return c
 }
 
-// inUse is the memory of objects and stacks.
-func inUse() int64 {
+// inUse is the memory of objects and stacks, or all of another process.
+func (s *scale) inUse() int64 {
+	if s.program != nil {
+		return s.program.memory()
+	}
 	runtime.GC()
 	runtime.GC()
 	var m runtime.MemStats
@@ -265,6 +218,7 @@ func inUse() int64 {
 type measured struct {
 	direct, through []time.Duration
 	failed          atomic.Int64
+	cpu             time.Duration // of the gateway, if it is a process of its own
 }
 
 func quantile(d []time.Duration, q float64) time.Duration {
@@ -284,6 +238,7 @@ func (s *scale) load(rate int, seconds float64, skip func(i int) bool) *measured
 	ctx, cancel := context.WithTimeout(s.t.Context(), time.Duration(seconds*float64(time.Second))+time.Minute)
 	defer cancel()
 	every := time.Second / time.Duration(2*rate)
+	before := s.cpu()
 	began := time.Now()
 	for n := range int(2 * float64(rate) * seconds) {
 		due := began.Add(time.Duration(n) * every)
@@ -316,33 +271,38 @@ func (s *scale) load(rate int, seconds float64, skip func(i int) bool) *measured
 		})
 	}
 	requests.Wait()
+	m.cpu = s.cpu() - before
 	slices.Sort(m.direct)
 	slices.Sort(m.through)
 	return m
 }
 
-// cost returns the processor time of a request of each kind, one after the other, by all of the process.
-func (s *scale) cost(requests int) (direct, through time.Duration) {
-	s.t.Helper()
-	of := func(clients []*transport.Transport) time.Duration {
-		before := cpu()
-		for n := range requests {
-			i := n % len(s.servers)
-			require.NoError(s.t, s.get(s.t.Context(), clients[i], i))
-		}
-		return (cpu() - before) / time.Duration(requests)
+// cpu is the processor time that the gateway has taken, or all of this process.
+func (s *scale) cpu() time.Duration {
+	if s.program != nil {
+		return s.program.cpu()
 	}
-	return of(s.direct), of(s.through)
-}
-
-func cpu() time.Duration {
 	var u syscall.Rusage
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u) // it cannot fail
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
+// allocations counts those of a request and its answer at both ends, one request after the other.
+func (s *scale) allocations(clients []*transport.Transport, requests int) uint64 {
+	s.t.Helper()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for n := range requests {
+		i := n % len(s.servers)
+		require.NoError(s.t, s.get(s.t.Context(), clients[i], i))
+	}
+	runtime.ReadMemStats(&after)
+	return (after.Mallocs - before.Mallocs) / uint64(requests)
+}
+
 // TestManyClusters serves many clusters from one process, with watches open, and again with one of them hung, one that ends its connections
-// all the time, and a slow one. It counts what does not depend on the machine, and prints the rest.
+// all the time, and a slow one. It counts what does not depend on the machine, and prints the rest: durations directly and through the gateway,
+// and the processor time of a request.
 func TestManyClusters(t *testing.T) {
 	s := newScale(t)
 	none := func(int) bool { return false }
@@ -350,8 +310,11 @@ func TestManyClusters(t *testing.T) {
 	idle := s.load(*scaleRate, *scaleSeconds, none)
 	require.Zero(t, idle.failed.Load())
 
-	alone := s.watch(true)
-	alone.close()
+	alone := &crowd{}
+	if s.program == nil { // what both ends need is in the same process
+		alone = s.watch(true)
+		alone.close()
+	}
 	before := make([]int64, len(s.servers))
 	for i, server := range s.servers {
 		await.True(t, func() bool { return server.watches.Load() == 0 }, "all watches have ended")
@@ -366,11 +329,17 @@ func TestManyClusters(t *testing.T) {
 		total += opened
 	}
 	added := (through.bytes - alone.bytes) / int64(*scaleWatches)
-	require.Less(t, added, int64(64<<10), "bytes that the gateway needs for a watch")
+	if s.program == nil {
+		require.Less(t, added, int64(64<<10), "bytes that the gateway needs for a watch")
+		perWatch := float64(through.goroutines-alone.goroutines) / float64(*scaleWatches)
+		require.Less(t, perWatch, 2.5, "goroutines for a watch: the handler, the stream to the API server, and a share of connections")
+		direct, via := s.allocations(s.direct, 1000), s.allocations(s.through, 1000)
+		require.LessOrEqual(t, via-direct, uint64(allocationsOfRequest), "allocations of a request in the gateway")
+		t.Logf("goroutines for a watch %.2f; allocations of a request %d directly, %d with the gateway", perWatch, direct, via)
+	}
 
 	loaded := s.load(*scaleRate, *scaleSeconds, none)
 	require.Zero(t, loaded.failed.Load())
-	direct, via := s.cost(10 * *scaleRate)
 	faulty := s.faults()
 	others := s.load(*scaleRate, *scaleSeconds, faulty)
 	require.Zero(t, others.failed.Load(), "requests to the others")
@@ -378,13 +347,16 @@ func TestManyClusters(t *testing.T) {
 
 	average, _ := os.ReadFile("/proc/loadavg")
 	row := func(what string, m *measured) string {
-		return fmt.Sprintf("| %s | %v | %v | %v | %v |\n", what, quantile(m.direct, 0.5), quantile(m.through, 0.5), quantile(m.direct, 0.99), quantile(m.through, 0.99))
+		return fmt.Sprintf("| %s | %v | %v | %v | %v | %v |\n", what, quantile(m.direct, 0.5), quantile(m.through, 0.5), quantile(m.direct, 0.99), quantile(m.through, 0.99),
+			m.cpu/time.Duration(len(m.through)))
 	}
-	t.Logf("%d clusters, %d requests/s and as many directly, %d watches; load average %s\n%s%s%sconnections opened for the watches: %d; a watch: %d bytes directly, %d more with the gateway\n"+
-		"processor time of a request with both ends: %v directly, %v with the gateway", len(s.servers), *scaleRate, *scaleWatches, strings.TrimSpace(string(average)),
-		row("no watches", idle), row("all watches", loaded), row("and three clusters faulty: the others", others),
-		total, alone.bytes/int64(*scaleWatches), added, direct, via)
+	t.Logf("%d clusters, %d requests/s and as many directly, %d watches; load average %s\n%s%s%sconnections opened for the watches: %d; a watch: %d bytes",
+		len(s.servers), *scaleRate, *scaleWatches, strings.TrimSpace(string(average)),
+		row("no watches", idle), row("all watches", loaded), row("and three clusters faulty: the others", others), total, added)
 }
+
+// allocationsOfRequest is how many a request and its answer may take in the gateway, the HTTP/2 of both sides included.
+const allocationsOfRequest = 135
 
 // faults makes one cluster hang, one end its connections all the time, and one slow, and says which clusters these are.
 func (s *scale) faults() (faulty func(i int) bool) {

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"sync"
 	"time"
+
+	"k8s.io/apiserver/pkg/endpoints/request"
 )
 
 // shared are the requests that are served from a cache, which end with the gateway.
@@ -21,7 +23,7 @@ func (g *Gateway) share(x *exchange) bool {
 	if x.tenant.cache == nil || x.route.Subset {
 		return false
 	}
-	ctx, cancel := context.WithCancel(x.r.Context())
+	ctx, cancel := context.WithCancel(request.WithUser(x.r.Context(), x.effective))
 	defer cancel()
 	g.shared.add(x, cancel)
 	defer g.shared.remove(x)

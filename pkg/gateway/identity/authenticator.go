@@ -31,16 +31,9 @@ type Authenticator struct {
 // Authenticate returns the user of a request, or nil if nobody is known to send it. The error is ErrUnavailable if the
 // cluster could not be asked about a token.
 func (a *Authenticator) Authenticate(r *http.Request) (user.Info, error) {
-	tries := []authenticator.Request{a.FrontProxy, authenticator.RequestFunc(a.certificate)}
-	if a.Tokens != nil {
-		tries = append(tries, bearertoken.New(a.Tokens), websocket.NewProtocolAuthenticator(a.Tokens))
-	}
 	var unavailable error
-	for _, try := range tries {
-		if try == nil {
-			continue
-		}
-		response, ok, err := try.AuthenticateRequest(r)
+	for _, try := range []func(*http.Request) (*authenticator.Response, bool, error){a.frontProxy, a.certificate, a.bearer, a.protocol} {
+		response, ok, err := try(r)
 		if errors.Is(err, ErrUnavailable) {
 			unavailable = err
 		}
@@ -49,6 +42,28 @@ func (a *Authenticator) Authenticate(r *http.Request) (user.Info, error) {
 		}
 	}
 	return nil, unavailable
+}
+
+func (a *Authenticator) frontProxy(r *http.Request) (*authenticator.Response, bool, error) {
+	if a.FrontProxy == nil {
+		return nil, false, nil
+	}
+	return a.FrontProxy.AuthenticateRequest(r)
+}
+
+func (a *Authenticator) bearer(r *http.Request) (*authenticator.Response, bool, error) {
+	if a.Tokens == nil {
+		return nil, false, nil
+	}
+	return bearertoken.New(a.Tokens).AuthenticateRequest(r)
+}
+
+// protocol reads the token of a websocket, which a browser can only name as a protocol.
+func (a *Authenticator) protocol(r *http.Request) (*authenticator.Response, bool, error) {
+	if a.Tokens == nil {
+		return nil, false, nil
+	}
+	return websocket.NewProtocolAuthenticator(a.Tokens).AuthenticateRequest(r)
 }
 
 // authenticated adds the group of all users who are known.
@@ -76,6 +91,7 @@ func (a *Authenticator) certificate(r *http.Request) (*authenticator.Response, b
 		Roots: roots, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
 	}, x509request.CommonNameUserConversion).AuthenticateRequest(r)
 	if ok && err == nil {
+		response.User = authenticated(response.User)
 		c.keep(roots, response, r.TLS.PeerCertificates[0].NotAfter)
 	}
 	return response, ok, err
@@ -93,6 +109,7 @@ type connection struct {
 	mu    sync.Mutex
 	roots *x509.CertPool
 	who   *authenticator.Response
+	sent  http.Header // what Impersonation returns for who; nil if it fails
 	until time.Time
 }
 
@@ -129,9 +146,26 @@ func (c *connection) keep(roots *x509.CertPool, who *authenticator.Response, not
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.roots, c.who, c.until = roots, who, time.Now().Add(verifiedFor)
+	c.sent = http.Header{}
+	if impersonateAs(c.sent, who.User) != nil {
+		c.sent = nil
+	}
 	if notAfter.Before(c.until) {
 		c.until = notAfter
 	}
+}
+
+// headers returns what Impersonation returned for a user before; nil if that is not known.
+func (c *connection) headers(who user.Info) http.Header {
+	if c == nil {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.who == nil || c.who.User != who {
+		return nil
+	}
+	return c.sent
 }
 
 // FrontProxy trusts the headers X-Remote-User, X-Remote-Uid, X-Remote-Group and X-Remote-Extra- of clients whose certificate

@@ -1,6 +1,7 @@
 package identity
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -56,13 +57,24 @@ func Asked(header http.Header) http.Header {
 	return out
 }
 
-// Impersonate adds the headers to a stripped header that have the cluster treat the request as who's.
-func Impersonate(header http.Header, who user.Info) error {
+// Impersonation returns the headers that have the cluster treat a request with this context as who's, if they are added to stripped ones.
+// They are not to be changed.
+func Impersonation(ctx context.Context, who user.Info) (http.Header, error) {
+	of, _ := ctx.Value(connectionKey{}).(*connection)
+	if known := of.headers(who); known != nil {
+		return known, nil
+	}
+	header := http.Header{}
+	return header, impersonateAs(header, who)
+}
+
+// impersonateAs adds those of a user.
+func impersonateAs(header http.Header, who user.Info) error {
 	add := func(name, value string) error {
 		if value == "" || value != strings.Trim(value, " \t") || !httpguts.ValidHeaderFieldValue(value) {
 			return fmt.Errorf("%w: %s would be %q", ErrUnspeakable, name, value)
 		}
-		header.Add(name, value)
+		header[name] = append(header[name], value) // names are in canonical form
 		return nil
 	}
 	faults := []error{add(authenticationv1.ImpersonateUserHeader, who.GetName())}
@@ -73,8 +85,9 @@ func Impersonate(header http.Header, who user.Info) error {
 		faults = append(faults, add(authenticationv1.ImpersonateGroupHeader, group))
 	}
 	for key, values := range who.GetExtra() {
+		name := http.CanonicalHeaderKey(authenticationv1.ImpersonateUserExtraHeaderPrefix + escape(key))
 		for _, value := range values {
-			faults = append(faults, add(authenticationv1.ImpersonateUserExtraHeaderPrefix+escape(key), value))
+			faults = append(faults, add(name, value))
 		}
 	}
 	return errors.Join(faults...)
@@ -100,7 +113,10 @@ func escape(key string) string {
 		if c := key[i]; 'a' <= c && c <= 'z' || '0' <= c && c <= '9' || strings.IndexByte("-_.!#$&'*+^`|~", c) >= 0 {
 			out.WriteByte(c)
 		} else {
-			fmt.Fprintf(&out, "%%%02x", c)
+			const digits = "0123456789abcdef"
+			out.WriteByte('%')
+			out.WriteByte(digits[c>>4])
+			out.WriteByte(digits[c&15])
 		}
 	}
 	return out.String()

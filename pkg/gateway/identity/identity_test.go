@@ -481,8 +481,7 @@ func TestUsersAreForwarded(t *testing.T) {
 		{"nobody", user.DefaultInfo{}, nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			h := http.Header{}
-			err := identity.Impersonate(h, &tc.who)
+			h, err := identity.Impersonation(t.Context(), &tc.who)
 			if tc.want == nil {
 				require.ErrorIs(t, err, identity.ErrUnspeakable)
 				return
@@ -499,8 +498,8 @@ func FuzzImpersonate(f *testing.F) {
 	f.Add(" x", "", "a,b", "%41", "é")
 	f.Fuzz(func(t *testing.T, name, uid, group, key, value string) {
 		who := &user.DefaultInfo{Name: name, UID: uid, Groups: []string{group}, Extra: map[string][]string{key: {value}}}
-		h := http.Header{}
-		if identity.Impersonate(h, who) != nil {
+		h, err := identity.Impersonation(t.Context(), who)
+		if err != nil {
 			return
 		}
 		everyone := authorizer.AuthorizerFunc(func(context.Context, authorizer.Attributes) (authorizer.Decision, string, error) {

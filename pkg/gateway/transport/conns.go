@@ -4,11 +4,14 @@ import (
 	"net"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // openConns is the set of open connections to the endpoint, whatever they are used for.
 type openConns struct {
+	began    time.Time    // when the set was made
 	received atomic.Int64 // how often something was received
+	last     atomic.Int64 // when that was, in nanoseconds since began; 0 if it never was
 
 	mu     sync.Mutex
 	open   map[*trackedConn]bool
@@ -25,6 +28,7 @@ type trackedConn struct {
 func (c *trackedConn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
 	if n > 0 {
+		c.set.last.Store(int64(time.Since(c.set.began)))
 		c.set.received.Add(1)
 	}
 	return n, err

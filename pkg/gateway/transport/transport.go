@@ -45,7 +45,7 @@ func New(endpoint *url.URL, config Config) (*Transport, error) {
 		endpoint.User != nil || (endpoint.Path != "" && endpoint.Path != "/") || endpoint.RawQuery != "" {
 		return nil, fmt.Errorf("endpoint %q: not of the form https://host:port", endpoint.Redacted())
 	}
-	t := &Transport{endpoint: &url.URL{Scheme: endpoint.Scheme, Host: endpoint.Host}}
+	t := &Transport{endpoint: &url.URL{Scheme: endpoint.Scheme, Host: endpoint.Host}, conns: openConns{began: time.Now()}}
 	return t, t.Update(config)
 }
 
@@ -82,10 +82,13 @@ func (t *Transport) Update(config Config) error {
 // the endpoint may have executed. After a NotProcessedError the request can be sent again.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	g := t.current.Load()
-	out := req.WithContext(req.Context())
-	u := *req.URL
-	u.Scheme, u.Host = t.endpoint.Scheme, t.endpoint.Host
-	out.URL = &u
+	out := req
+	if req.URL.Scheme != t.endpoint.Scheme || req.URL.Host != t.endpoint.Host || g.config.BearerToken != "" {
+		out = req.WithContext(req.Context())
+		u := *req.URL
+		u.Scheme, u.Host = t.endpoint.Scheme, t.endpoint.Host
+		out.URL = &u
+	}
 	if g.config.BearerToken != "" {
 		out.Header = req.Header.Clone()
 		if out.Header == nil {
@@ -114,6 +117,14 @@ func (t *Transport) Ping(ctx context.Context) error {
 		return nil // it sends so much that the answer has to wait
 	}
 	return err
+}
+
+// Received returns when something last came from the endpoint, on any connection; the zero time if nothing has.
+func (t *Transport) Received() time.Time {
+	if last := t.conns.last.Load(); last > 0 {
+		return t.conns.began.Add(time.Duration(last))
+	}
+	return time.Time{}
 }
 
 // Stats returns what the transport has opened and has in use.

@@ -26,6 +26,8 @@ type Transport interface {
 	Drain()
 	// Connections returns how many connections were opened since it was made, and how many are open now.
 	Connections() (opened uint64, open int)
+	// Received returns when something last came from the API server, the zero time if nothing has.
+	Received() time.Time
 	// Ping returns an error if the API server sent nothing on open connections until ctx ended, although it was asked to.
 	Ping(ctx context.Context) error
 }

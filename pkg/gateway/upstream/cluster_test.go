@@ -41,6 +41,8 @@ type servers struct {
 	got      map[string]int    // requests that arrived, processed or not
 	requests map[string]int    // that were processed
 	checks   int
+	pings    int
+	heard    time.Time // when something last came from any of them
 	bodies   map[string]string
 	tokens   map[string]string
 	drained  []string
@@ -77,6 +79,7 @@ func (t *transport) Drain() { t.change(func() { t.drained = append(t.drained, t.
 
 func (t *transport) Ping(ctx context.Context) error {
 	t.mu.Lock()
+	t.pings++
 	hangs, starved := t.hangs[t.host], t.starved
 	t.mu.Unlock()
 	if !hangs {
@@ -88,6 +91,12 @@ func (t *transport) Ping(ctx context.Context) error {
 }
 
 func (*transport) Connections() (opened uint64, open int) { return 0, 0 }
+
+func (t *transport) Received() time.Time {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.heard
+}
 
 func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	t.mu.Lock()

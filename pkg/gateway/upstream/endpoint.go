@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 
@@ -70,21 +71,36 @@ func (e *endpoint) roundTrip(r *http.Request) (*http.Response, error) {
 	if e.missing {
 		return nil, errNoCredentials
 	}
-	out := r.Clone(r.Context())
-	out.URL.Scheme, out.URL.Host, out.Host = e.url.Scheme, e.url.Host, ""
-	out.Header.Del("Authorization")
-	if e.token != "" {
-		out.Header.Set("Authorization", "Bearer "+e.token)
-	}
 	if !isStream(r.Context()) {
-		return e.noteRefusal(e.waiting.roundTrip(e.transport, out))
+		ctx, in := e.waiting.add(r.Context())
+		return e.noteRefusal(in.roundTrip(e.transport, e.request(ctx, r)))
 	}
-	response, err := e.transport.RoundTrip(out)
+	response, err := e.transport.RoundTrip(e.request(r.Context(), r))
 	if err == nil {
 		e.streams.add(response)
 	}
 	return e.noteRefusal(response, err)
 }
+
+// request is r as it is sent to this endpoint. They share what is the same.
+func (e *endpoint) request(ctx context.Context, r *http.Request) *http.Request {
+	out, at := r.WithContext(ctx), *r.URL
+	at.Scheme, at.Host = e.url.Scheme, e.url.Host
+	out.URL, out.Host = &at, ""
+	if _, has := r.Header[authorization]; has || e.token != "" {
+		out.Header = maps.Clone(r.Header)
+		delete(out.Header, authorization)
+		if e.token != "" {
+			if out.Header == nil {
+				out.Header = http.Header{}
+			}
+			out.Header[authorization] = []string{"Bearer " + e.token}
+		}
+	}
+	return out
+}
+
+const authorization = "Authorization"
 
 // noteRefusal calls refused for an answer that says that the credentials of the gateway are not accepted: those of clients are not sent.
 func (e *endpoint) noteRefusal(response *http.Response, err error) (*http.Response, error) {

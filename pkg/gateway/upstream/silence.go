@@ -9,18 +9,23 @@ import (
 	"time"
 )
 
-// listen finds out when an API server stops answering, until ctx ends: it asks for a sign of life each third of the time that it may be
-// silent, and waits for the rest.
+// listen finds out when an API server stops answering, until ctx ends: once nothing has come from it for a third of the time that it may be
+// silent, it is asked for a sign of life, which has the rest of that time. One that is busy is not asked.
 func (e *endpoint) listen(ctx context.Context) {
 	step := e.health.probe.Silence / 3
-	ticker := time.NewTicker(step)
-	defer ticker.Stop()
+	timer := time.NewTimer(step)
+	defer timer.Stop()
 	for {
 		select {
-		case <-ticker.C:
+		case <-timer.C:
 		case <-ctx.Done():
 			return
 		}
+		if quiet := time.Since(e.transport.Received()); quiet < step {
+			timer.Reset(step - quiet)
+			continue
+		}
+		timer.Reset(step)
 		if !e.health.ready.Load() {
 			continue
 		}
@@ -82,13 +87,12 @@ func (w *waiting) giveUp() {
 	}
 }
 
-// roundTrip sends a request, which fails when the API server turns out to be silent.
-func (w *waiting) roundTrip(via http.RoundTripper, r *http.Request) (*http.Response, error) {
-	ctx, p := w.add(r.Context())
-	response, err := via.RoundTrip(r.WithContext(ctx))
+// roundTrip sends the request, which has the context of add and fails when the API server turns out to be silent.
+func (p *patient) roundTrip(via http.RoundTripper, r *http.Request) (*http.Response, error) {
+	response, err := via.RoundTrip(r)
 	switch {
 	case err != nil:
-		if errors.Is(context.Cause(ctx), ErrSilent) {
+		if errors.Is(context.Cause(r.Context()), ErrSilent) {
 			err = ErrSilent
 		}
 		p.leave()

@@ -78,6 +78,26 @@ func TestASilentServerIsFoundInTime(t *testing.T) {
 	}
 }
 
+// TestABusyServerIsNotAsked has a server that sends something twice a second for a minute. After that it is silent, which is found as soon.
+func TestABusyServerIsNotAsked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServers()
+		c := start(t, s, object("a"))
+		for range 120 {
+			s.change(func() { s.heard = time.Now() })
+			time.Sleep(500 * time.Millisecond)
+		}
+		require.Zero(t, s.pings)
+		s.change(func() { s.hangs["a"] = true })
+		time.Sleep(2500*time.Millisecond - time.Nanosecond)
+		require.Equal(t, 1, s.pings)
+		require.Equal(t, map[string]bool{"a": true}, readyOf(c))
+		time.Sleep(time.Nanosecond)
+		synctest.Wait()
+		require.Equal(t, map[string]bool{"a": false}, readyOf(c))
+	})
+}
+
 // TestAGatewayWithoutProcessorTimeBlamesNoServer finds out too late itself that it is late. When it has processor time again, it judges.
 func TestAGatewayWithoutProcessorTimeBlamesNoServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
