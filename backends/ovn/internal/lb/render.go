@@ -124,6 +124,19 @@ func (r *renderer) chassis() []chassis {
 	return r.nodes
 }
 
+// onlyNode returns the node if there is exactly one, as in the database of one node; otherwise nil. What depends on the node is the same
+// everywhere then, and needs no variable, for each change of which ovn-northd computes everything anew (ADR 44).
+func (r *renderer) onlyNode() *intent.Node {
+	var only *intent.Node
+	for n := range r.want.Nodes() {
+		if only != nil {
+			return nil
+		}
+		only = n
+	}
+	return only
+}
+
 // hosts finds what belongs to a network, once.
 func (r *renderer) hosts(network string) hosts {
 	h, ok := r.networks[network]
@@ -224,10 +237,13 @@ func (w *writer) expressible(f *intent.Frontend) bool {
 func (w *writer) frontend(f *intent.Frontend, p part) {
 	key := rowKey{protocol: f.Protocol, scope: p.scope}
 	at := place{network: w.lb.Network, reach: p.scope.reach()}
-	vip := netip.AddrPortFrom(f.Addr, f.Port).String()
+	vip, only := netip.AddrPortFrom(f.Addr, f.Port).String(), w.onlyNode()
 	switch {
 	case !f.PerNode(p.inside):
 		w.put(key, at, vip, w.value(f, f.Choose(nil, p.inside)))
+	case only != nil:
+		w.nodal = true
+		w.put(key, at, vip, w.value(f, f.Choose(only, p.inside)))
 	case w.templates():
 		w.nodal = true
 		key.family = intent.FamilyOf(f.Addr)
