@@ -52,8 +52,10 @@ E2E_FILES   := $(shell grep -rlE --include='*_test.go' '^//go:build e2e' backend
 E2E_ROOMS   := $(addprefix ./,$(sort $(patsubst %/,%,$(dir $(E2E_FILES)))))
 E2E_TESTS   := $(shell cat $(E2E_FILES) | sed -nE 's/^func (Test[A-Za-z0-9_]+).*/\1/p' | sort -u)
 
-# An OVN with tiers, beside the installed one.
+# An OVN with tiers, beside the installed one, and the tests that it may decide.
 TIERED      := .cache/ovn-trixie
+TIERED_TESTS := TestGenerated TestClusterPolicyPackets TestRepliesPassADenyThatIsAlone TestAnEqualPolicyCausesNoRecompute \
+	TestEndpointForms TestStagedPoliciesOnLiveTraffic TestNoOpenInstant
 
 # A Kubernetes control plane in one program. What it is made of names the place where it is kept.
 KUBE        := v1.36.3
@@ -187,9 +189,9 @@ e2e: ## Run the tests on a real OVN (root, OVN and Open vSwitch installed)
 	$(GO) test -tags e2e -count=1 -p 1 -timeout 12m -run '^($(subst $(space),|,$(strip $(E2E_TESTS))))$$' $(E2E_ROOMS)
 
 .PHONY: e2e-tiers
-e2e-tiers: $(TIERED) ## Run those of cluster-wide and equal policies, and of pod starts, on OVN 25.03, which has tiers (root; downloads it)
+e2e-tiers: $(TIERED) ## Run those that depend on OVN's release on OVN 25.03, which has tiers (root; downloads it)
 	PATH=$(CURDIR)/$(TIERED)/bin:$$PATH $(GO) test -tags e2e -count=1 -v -timeout 10m \
-		-run '^(TestGenerated|TestClusterPolicyPackets|TestRepliesPassADenyThatIsAlone|TestAnEqualPolicyCausesNoRecompute|TestStagedPoliciesOnLiveTraffic|TestNoOpenInstant)$$' ./test/e2e -tiers -seed=1 -seeds=12
+		-run '^($(subst $(space),|,$(strip $(TIERED_TESTS))))$$' ./test/e2e -tiers -seed=1 -seeds=12
 
 $(TIERED):
 	test/e2e/ovnlab/unpack trixie $@

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/pkg/ovsdb"
 	"github.com/netloom/netloom/pkg/ovsdb/schema"
 	simulator "github.com/netloom/netloom/pkg/simulator/ovn"
 	"github.com/netloom/netloom/test/oracle"
@@ -41,6 +42,7 @@ func TestWorkloadBudget(t *testing.T) {
 	t.Logf("W(1000): %v in %d transactions", counts, server.Transactions())
 	require.LessOrEqual(t, counts["ACL"], 500)
 	require.LessOrEqual(t, server.Transactions(), 20)
+	require.LessOrEqual(t, memberships(t, r), 7*len(cluster.Pods), "ports of all port groups, for each of which an endpoint costs ovn-northd (ADR 44)")
 
 	t.Run("a restart writes nothing", func(t *testing.T) {
 		server.Reset()
@@ -52,6 +54,19 @@ func TestWorkloadBudget(t *testing.T) {
 	t.Run("a flipped label is one transaction without an ACL", func(t *testing.T) {
 		requireCheapFlips(t, server, r, cluster.Pods[17])
 	})
+}
+
+// memberships counts the ports of all port groups; a port is counted for each group that has it.
+func memberships(t *testing.T, r *rig) int {
+	t.Helper()
+	groups, err := r.client.Select(t.Context(), "Port_Group", nil, "ports")
+	require.NoError(t, err)
+	n := 0
+	for _, g := range groups {
+		n += len(ovsdb.Strings(g["ports"]))
+	}
+	require.Positive(t, n)
+	return n
 }
 
 // TestLargeClusterFlip flips a label among 10,000 pods and 1,000 policies: what is written must not grow with them.

@@ -42,14 +42,30 @@ func (l *Lab) cpu(p *Process) time.Duration {
 // FlowRecomputes returns how often northd has computed all logical flows.
 func (l *Lab) FlowRecomputes() int {
 	l.tb.Helper()
+	return l.Recomputes()["lflow"]
+}
+
+// Recomputes returns how often northd has computed each node of its engine anew, instead of what changed.
+func (l *Lab) Recomputes() map[string]int {
+	l.tb.Helper()
 	out := l.run("ovs-appctl", "-T", "30", "-t", l.path("northd.ctl"), "inc-engine/show-stats")
-	_, node, found := strings.Cut(out, "Node: lflow\n")
-	_, count, counted := strings.Cut(node, "recompute:")
-	var n int
-	if _, err := fmt.Sscan(count, &n); !found || !counted || err != nil {
+	all := map[string]int{}
+	for text := range strings.SplitSeq(out, "Node: ") {
+		name, counters, _ := strings.Cut(text, "\n")
+		_, count, found := strings.Cut(counters, "recompute:")
+		if !found {
+			continue
+		}
+		var n int
+		if _, err := fmt.Sscan(count, &n); err != nil {
+			l.tb.Fatalf("statistics of northd: %.200q", text)
+		}
+		all[name] = n
+	}
+	if _, found := all["lflow"]; !found {
 		l.tb.Fatalf("statistics of northd: %.200q", out)
 	}
-	return n
+	return all
 }
 
 // NBLog returns the size of the Northbound database's file, a log of its transactions that the server compacts now and then.
