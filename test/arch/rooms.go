@@ -126,7 +126,7 @@ var rooms = []room{
 	{dir: "pkg/inputs/confirm", may: []string{"pkg/cause", "pkg/inputs/source", "k8s.io/apimachinery/...", "k8s.io/client-go/tools/cache", logrus}},
 	{dir: "pkg/inputs/kube", may: []string{
 		"pkg/apis/...", "pkg/cause", "pkg/object", "pkg/inputs/source", "pkg/inputs/confirm", "k8s.io/api/...", "k8s.io/apimachinery/...", "k8s.io/client-go/...",
-		"github.com/go-logr/logr", logrus,
+		"k8s.io/utils/clock", "github.com/go-logr/logr", logrus,
 	}},
 	{dir: "pkg/inputs/source/sourcetest", may: []string{"pkg/inputs/source", "test/await", "k8s.io/api/...", "k8s.io/apimachinery/...", testify}},
 	{dir: "pkg/inputs/manifest", may: []string{

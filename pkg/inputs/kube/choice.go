@@ -41,7 +41,7 @@ func (k *Source) chooseEndpoints(ctx context.Context) bool {
 				k.log.Info("the API serves no EndpointSlices, Endpoints are read instead")
 			}
 			k.choose(unused)
-			k.recovered(object.KindEndpointSlice) // from the failures to choose; no informer of it has begun
+			k.recovered(object.KindEndpointSlice) // from the failures to choose; it is not watched yet
 			return true
 		}
 		if ctx.Err() == nil {
@@ -88,8 +88,8 @@ func (k *Source) uses(kind string) bool {
 
 // inUse returns the resources that are read, and both of the two until the choice is made: so the source does not sync
 // before.
-func (k *Source) inUse() map[string]*kindInformer {
-	used := make(map[string]*kindInformer, len(k.resources))
+func (k *Source) inUse() map[string]*kindMirror {
+	used := make(map[string]*kindMirror, len(k.resources))
 	for kind, r := range k.resources {
 		if k.uses(kind) {
 			used[kind] = r

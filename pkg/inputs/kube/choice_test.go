@@ -156,12 +156,10 @@ func TestWhichEndpointsAreRead(t *testing.T) {
 	}
 }
 
-// TestARefusalOutlastsTheStart: there is nothing to choose, so the informer may be refused before Run notices that.
+// TestARefusalOutlastsTheStart: there is nothing to choose, so the kind may be refused before Run notices that.
 func TestARefusalOutlastsTheStart(t *testing.T) {
 	k := New(balancedCluster(), Options{Options: source.Options{Endpoints: source.EndpointsSlices}}, quiet())
-	informed := k.resources[object.KindEndpointSlice]
-	require.NoError(t, k.prepare(informed))
-	k.failed(&informed.Resource, unknown())
+	k.failed(&k.resources[object.KindEndpointSlice].Resource, unknown())
 	require.True(t, k.chooseEndpoints(t.Context()))
 	require.Equal(t, []string{"endpointslices.discovery.k8s.io"}, places(k))
 }

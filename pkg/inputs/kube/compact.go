@@ -153,7 +153,7 @@ func interned(pairs []string) map[string]string {
 	return m
 }
 
-// GetObjectMeta implements metav1.ObjectMetaAccessor, by which informers know the name and the version of what they keep.
+// GetObjectMeta implements metav1.ObjectMetaAccessor, by which stores know the name and the version of what they keep.
 func (p *compactPod) GetObjectMeta() metav1.Object {
 	return &metav1.ObjectMeta{Namespace: p.namespace.Value(), Name: p.name, UID: p.uid, ResourceVersion: p.version}
 }

@@ -1,6 +1,6 @@
 // Package kube is the source that reads a Kubernetes API.
 //
-// It lists and watches through client-go informers and reads from their stores; SD-WAN resources come through the dynamic
+// It lists and watches through client-go's reflectors into stores of its own; SD-WAN resources come through the dynamic
 // client. A resource that cannot be listed or watched is a Problem until it can be again; its known objects are kept
 // in the meantime.
 //

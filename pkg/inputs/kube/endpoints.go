@@ -14,7 +14,7 @@ import (
 type adapter struct {
 	mu     sync.RWMutex
 	slices map[object.Ref]*discoveryv1.EndpointSlice
-	made   map[string][]object.Ref // of each Endpoints, by its key in the informer's store
+	made   map[string][]object.Ref // of each Endpoints, by its key in the store
 }
 
 func newAdapter() *adapter {
@@ -56,7 +56,7 @@ func (a *adapter) put(key string, now []*discoveryv1.EndpointSlice) []object.Ref
 	return dirty
 }
 
-// handler keeps the slices in sync with an informer of Endpoints and marks those that change. Slices that go while their
+// handler keeps the slices in sync with the Endpoints and marks those that change. Slices that go while their
 // Endpoints still exist count as deleted.
 func (a *adapter) handler(mark, markDeleted func(...object.Ref)) cache.ResourceEventHandler {
 	put := func(o any) {

@@ -2,7 +2,6 @@ package kube
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -31,7 +30,7 @@ type Source struct {
 	client     kubernetes.Interface
 	server     string // see Options
 	namespace  string // likewise
-	resources  map[string]*kindInformer
+	resources  map[string]*kindMirror
 	adapter    *adapter // of the kind that is read as Endpoints
 	compactor  compactor
 	departures *departures
@@ -48,12 +47,14 @@ type Source struct {
 	unused   string // the other of these two kinds; "" if there is none, or it is not known yet
 }
 
-// kindInformer is one kind with the informer that keeps its objects.
-type kindInformer struct {
+// kindMirror is one kind with the mirror that keeps its objects.
+type kindMirror struct {
+	*mirror
 	source.Resource
-	informer cache.SharedIndexInformer
-	handler  cache.ResourceEventHandlerRegistration // nil before Run
-	confirm  *confirm.Kind
+
+	lw      cache.ListerWatcher
+	example runtime.Object // as lw delivers them
+	confirm *confirm.Kind
 }
 
 // New makes a source of the objects that client can see. The API is not contacted before Run.
@@ -64,7 +65,7 @@ func New(client kubernetes.Interface, opts Options, log logrus.FieldLogger) *Sou
 		client:     client,
 		server:     opts.Server,
 		namespace:  opts.Namespace,
-		resources:  map[string]*kindInformer{},
+		resources:  map[string]*kindMirror{},
 		adapter:    newAdapter(),
 		compactor:  newCompactor(),
 		departures: newDepartures(),
@@ -90,16 +91,16 @@ func New(client kubernetes.Interface, opts Options, log logrus.FieldLogger) *Sou
 		if r.Custom {
 			example = untyped(&r)
 		}
-		informed := &kindInformer{Resource: r, confirm: api.Follow(r.String(), c.listWatch(&r))}
-		informed.informer = cache.NewSharedIndexInformerWithOptions(
-			cache.ToListWatcherWithWatchListSemantics(k.noticing(&r, informed.confirm.ListWatch()), c.of(&r)), example, cache.SharedIndexInformerOptions{})
-		k.resources[r.Kind] = informed
+		kept := &kindMirror{Resource: r, example: example, confirm: api.Follow(r.String(), c.listWatch(&r))}
+		kept.lw = cache.ToListWatcherWithWatchListSemantics(k.noticing(&r, kept.confirm.ListWatch()), c.of(&r))
+		kept.mirror = newMirror(k.transform(kept), k.handler(&r))
+		k.resources[r.Kind] = kept
 	}
 	return k
 }
 
 // noticing clears the problem of a resource once it can be watched: it has been listed before that. It reports a problem
-// for a server that cannot be reached or is too busy, which the informer retries silently.
+// for a server that cannot be reached or is too busy, which a reflector retries silently.
 func (k *Source) noticing(r *source.Resource, lw *cache.ListWatch) *cache.ListWatch {
 	inner := lw.WatchFuncWithContext
 	kind := r.Kind
@@ -126,23 +127,17 @@ func (k *Source) Run(ctx context.Context) error {
 	defer running.Wait()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	for _, kind := range slices.Sorted(maps.Keys(k.resources)) {
-		r := k.resources[kind]
-		if err := k.prepare(r); err != nil {
-			return fmt.Errorf("watch %s: %w", r.String(), err)
-		}
-	}
 	k.mu.Lock()
 	k.running = true
 	k.mu.Unlock()
 	running.Go(func() { k.judgeDepartures(ctx) })
-	start := func(r *kindInformer) {
-		running.Go(func() { r.informer.RunWithContext(ctx) })
+	start := func(r *kindMirror) {
+		running.Go(func() { r.run(ctx, r.lw, r.example, func(err error) { k.failed(&r.Resource, err) }) })
 		running.Go(func() { k.await(ctx, r) })
 		running.Go(func() {
 			select {
-			case <-r.handler.HasSyncedChecker().Done():
-				r.confirm.Run(ctx, r.informer.GetStore())
+			case <-r.synced:
+				r.confirm.Run(ctx, r.Store)
 			case <-ctx.Done():
 			}
 		})
@@ -165,11 +160,11 @@ func (k *Source) Run(ctx context.Context) error {
 }
 
 // await rings when a resource has been listed once.
-func (k *Source) await(ctx context.Context, r *kindInformer) {
+func (k *Source) await(ctx context.Context, r *kindMirror) {
 	select {
 	case <-ctx.Done():
 		return
-	case <-r.handler.HasSyncedChecker().Done():
+	case <-r.synced:
 	}
 	k.mu.Lock()
 	delete(k.refused, r.Kind)
@@ -177,21 +172,6 @@ func (k *Source) await(ctx context.Context, r *kindInformer) {
 	k.mu.Unlock()
 	k.log.WithField("resource", r.String()).Debug("cluster objects read")
 	k.Ring()
-}
-
-// prepare connects an informer. It fails only when called twice.
-func (k *Source) prepare(r *kindInformer) error {
-	if err := r.informer.SetTransform(k.transform(r)); err != nil {
-		return err
-	}
-	err := r.informer.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) {
-		k.failed(&r.Resource, err)
-	})
-	if err != nil {
-		return err
-	}
-	r.handler, err = r.informer.AddEventHandler(k.handler(&r.Resource))
-	return err
 }
 
 // handler marks what changes. The kind of change only matters if a deletion was seen, or an object is missing from a list
@@ -322,7 +302,7 @@ func (k *Source) Synced() bool {
 		return false
 	}
 	for kind, r := range k.inUse() {
-		if !r.handler.HasSynced() && k.waitsFor(kind) {
+		if !r.hasSynced() && k.waitsFor(kind) {
 			return false
 		}
 	}
@@ -350,7 +330,7 @@ func (k *Source) Hold(ref object.Ref) (source.Held, bool) {
 	if !ok || ref.Kind == object.KindEndpoints {
 		return nil, false
 	}
-	o, found, err := r.informer.GetStore().GetByKey(ref.NamespacedName())
+	o, found, err := r.GetByKey(ref.NamespacedName())
 	if err != nil || !found {
 		return nil, false
 	}
@@ -372,7 +352,7 @@ func (k *Source) Proofs() []source.Proof {
 		delete(inUse, kind)
 	}
 	k.mu.Lock()
-	maps.DeleteFunc(inUse, func(kind string, _ *kindInformer) bool { return k.absent[kind] })
+	maps.DeleteFunc(inUse, func(kind string, _ *kindMirror) bool { return k.absent[kind] })
 	k.mu.Unlock()
 	for _, kind := range slices.Sorted(maps.Keys(inUse)) {
 		out = append(out, inUse[kind].confirm.Proof())

@@ -29,7 +29,7 @@ func (k *Source) Listed(kind string) bool {
 	running := k.running
 	k.mu.Unlock()
 	r, ok := k.resources[kind]
-	return ok && running && r.handler.HasSynced()
+	return ok && running && r.hasSynced()
 }
 
 // Absent reports whether the API does not have a kind, and need not have it.

@@ -21,7 +21,7 @@ func untyped(r *source.Resource) *unstructured.Unstructured {
 //
 // An object that does not fit its type is a problem until it does, or is gone. Its last known version stays; if there is
 // none, only its name is kept, which Get treats as no object. An error here would prevent the whole kind from being listed.
-func (k *Source) transform(r *kindInformer) func(any) (any, error) {
+func (k *Source) transform(r *kindMirror) func(any) (any, error) {
 	return func(o any) (any, error) {
 		if u, ok := o.(*unstructured.Unstructured); ok {
 			typed, err := typedOf(&r.Resource, u)
@@ -61,8 +61,8 @@ func typedOf(r *source.Resource, u *unstructured.Unstructured) (source.Object, e
 }
 
 // lastKnown returns the object as it was before, or its name.
-func (r *kindInformer) lastKnown(u *unstructured.Unstructured) any {
-	if was, ok, err := r.informer.GetStore().GetByKey(r.Ref(u).NamespacedName()); err == nil && ok {
+func (r *kindMirror) lastKnown(u *unstructured.Unstructured) any {
+	if was, ok, err := r.GetByKey(r.Ref(u).NamespacedName()); err == nil && ok {
 		if o, ok := was.(source.Object); ok {
 			kept, ok := o.DeepCopyObject().(source.Object) // what is stored is shared
 			if ok {
@@ -78,7 +78,7 @@ func (r *kindInformer) lastKnown(u *unstructured.Unstructured) any {
 }
 
 // unreadable records that an object does not fit its type.
-func (k *Source) unreadable(r *kindInformer, ref object.Ref, err error) {
+func (k *Source) unreadable(r *kindMirror, ref object.Ref, err error) {
 	p := object.Problem{Place: object.Place{Path: r.String()}, Ref: ref, Message: err.Error()}
 	k.mu.Lock()
 	isNew := k.problems.Set(ref, []object.Problem{p})

@@ -39,7 +39,7 @@ func (k *Source) lacks(r *source.Resource, err error) bool {
 // does not answer refuses nothing. The caller holds the lock.
 func (k *Source) refuse(r *source.Resource, err error) {
 	informed := k.resources[r.Kind]
-	if k.mayLack(r) && !informed.handler.HasSynced() && isRefusal(err) {
+	if k.mayLack(r) && !informed.hasSynced() && isRefusal(err) {
 		k.refused[r.Kind] = true
 	}
 }
@@ -59,7 +59,7 @@ func (k *Source) Refusal() error {
 	defer k.mu.Unlock()
 	for _, kind := range slices.Sorted(maps.Keys(k.failures)) {
 		r := k.resources[kind]
-		if r != nil && !k.mayLack(&r.Resource) && !r.handler.HasSynced() && apierrors.IsForbidden(k.failures[kind]) {
+		if r != nil && !k.mayLack(&r.Resource) && !r.hasSynced() && apierrors.IsForbidden(k.failures[kind]) {
 			return k.failures[kind]
 		}
 	}
@@ -69,7 +69,7 @@ func (k *Source) Refusal() error {
 // isUnavailable reports whether a kind has never been readable. The caller holds the lock.
 func (k *Source) isUnavailable(kind string) bool {
 	r, ok := k.resources[kind]
-	return ok && k.refused[kind] && kind != k.unused && !r.handler.HasSynced()
+	return ok && k.refused[kind] && kind != k.unused && !r.hasSynced()
 }
 
 // waitsFor reports whether the source does not sync before a kind has been listed: it is not unavailable, and an
