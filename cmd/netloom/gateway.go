@@ -204,7 +204,7 @@ func serveGateway(ctx context.Context, cfg *config.Config, log *logrus.Logger, o
 // gatewayOptions are what the settings make of a gateway. own is nil unless it has an owner.
 func gatewayOptions(settings *config.Gateway, own *takenOver, log *logrus.Logger) (opts gateway.Options, err error) {
 	opts = gateway.Options{
-		Log: log, StrictNames: settings.StrictNames, Audiences: settings.TokenAudiences, SharedWatches: settings.SharedWatches, Clusters: settings.MaxClusters,
+		Log: log, StrictNames: settings.StrictNames, Audiences: settings.TokenAudiences, SharedWatches: settings.SharedWatches, ReviewInterval: settings.ReviewInterval, Clusters: settings.MaxClusters,
 		Trimming: &watchcache.Trimming{Header: source.HeaderObjects, Value: source.Trimmed(), Trim: source.TrimJSON},
 	}
 	if settings.AccessLog {

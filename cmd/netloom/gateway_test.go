@@ -98,7 +98,7 @@ func TestGatewayReadsTheFileOfOtherCommands(t *testing.T) {
 	}
 	require.NoError(t, load(map[string]string{"NETLOOM_GATEWAY_ACCESS_LOG": "false", "NETLOOM_GATEWAY_SHUTDOWN_GRACE": "2m"}, "--shutdown-grace=3m", "--metrics-listen="))
 	require.Equal(t, config.Gateway{
-		Clusters: dir, Listen: ":6443", TokenAudiences: []string{"a", "b"}, SharedWatches: true,
+		Clusters: dir, Listen: ":6443", TokenAudiences: []string{"a", "b"}, SharedWatches: true, ReviewInterval: 4 * time.Minute,
 		ShutdownDelay: 5 * time.Second, ShutdownSpread: 15 * time.Second, ShutdownGrace: 3 * time.Minute,
 	}, cfg.Gateway)
 	require.Empty(t, cfg.Listen)
@@ -109,7 +109,7 @@ func TestGatewayReadsTheFileOfOtherCommands(t *testing.T) {
 	require.ErrorContains(t, err, "gateway-clusters (environment NETLOOM_GATEWAY_CLUSTERS): cannot be combined with gateway-from-kubeconfig (file "+file+")")
 	require.NoError(t, os.WriteFile(file, []byte("gateway-from-kubeconfig: "+own+"\n"), 0o600))
 	require.NoError(t, load(nil))
-	require.Equal(t, config.Gateway{FromKubeconfig: own, Listen: "127.0.0.1:6443", AccessLog: true, ShutdownGrace: 5 * time.Second}, cfg.Gateway, "only this machine, and it stops at once")
+	require.Equal(t, config.Gateway{FromKubeconfig: own, Listen: "127.0.0.1:6443", AccessLog: true, ReviewInterval: 4 * time.Minute, ShutdownGrace: 5 * time.Second}, cfg.Gateway, "only this machine, and it stops at once")
 	require.Empty(t, cfg.Listen)
 	require.NoError(t, load(map[string]string{"NETLOOM_GATEWAY_LISTEN": ":1", "NETLOOM_LISTEN": ":2"}, "--shutdown-delay=1s"))
 	require.Equal(t, [3]any{":1", ":2", time.Second}, [3]any{cfg.Gateway.Listen, cfg.Listen, cfg.Gateway.ShutdownDelay})

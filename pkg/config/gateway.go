@@ -24,6 +24,7 @@ type Gateway struct {
 	FrontProxyCA    string   // file; "" trusts no proxy
 	FrontProxyNames []string // none accepts any name
 	SharedWatches   bool
+	ReviewInterval  time.Duration
 	AccessLog       bool
 	MaxClusters     int    // 0 is the default for the memory
 	AuditLog        string // file; "-" is standard output, "" is none
@@ -65,6 +66,9 @@ func (c *Config) gatewaySettings() []setting.Setting {
 			&g.FrontProxyNames),
 		setting.Bool("gateway-shared-watches", "false", "serve lists and watches of common kinds from one watch for all clients; the gateway must be allowed to list and watch them",
 			&g.SharedWatches),
+		setting.Interval("gateway-review-interval", "4m", time.Second, "time after which a cluster is asked again whether a shared watch is allowed, or up to a quarter more; "+
+			"valid tokens and permissions are cached for a quarter of it, at most a minute",
+			&g.ReviewInterval),
 		setting.Whole("gateway-max-clusters", "0", "number of clusters to serve at once, the oldest; 0: one for each 4 MiB of the memory limit, 64 to 4096",
 			&g.MaxClusters),
 		setting.Bool("gateway-access-log", "true", "log the requests for which an UpstreamCluster enables the access log",

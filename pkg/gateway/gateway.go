@@ -38,6 +38,9 @@ type Options struct {
 	StrictNames bool
 	// SharedWatches serves lists and watches of common kinds from one watch for all clients, see watchcache.
 	SharedWatches bool
+	// ReviewInterval is the time after which a cluster is asked again whether a shared watch is allowed, or up to a quarter more. Zero is 4
+	// minutes. Unless TTL says otherwise, tokens and permissions are cached for a quarter of it, at most a minute, so that the answer is new.
+	ReviewInterval time.Duration
 	// Trimming is the smaller form of objects for clients that ask for it; nil if there is none.
 	Trimming   *watchcache.Trimming
 	Audiences  []string              // that tokens must be meant for, see identity.NewTokens
@@ -94,6 +97,9 @@ func New(ctx context.Context, opts Options) *Gateway {
 	opts.Timeouts.Header = cmp.Or(opts.Timeouts.Header, 10*time.Second)
 	opts.Timeouts.Body = cmp.Or(opts.Timeouts.Body, time.Minute)
 	opts.Timeouts.Write = cmp.Or(opts.Timeouts.Write, time.Minute)
+	if opts.TTL.Positive == 0 && opts.ReviewInterval > 0 {
+		opts.TTL.Positive = min(opts.ReviewInterval/4, time.Minute)
+	}
 	g := &Gateway{
 		opts: opts, metrics: newMetrics(),
 		infos: requestInfos(), proxy: httputil.ReverseProxy{ErrorLog: listener.ErrorLog(opts.Log)}, began: time.Now(), copies: allCopies(),

@@ -59,7 +59,7 @@ func (g *Gateway) newTenant(ctx context.Context, name string) (*tenant, error) {
 	}
 	if g.opts.SharedWatches {
 		t.cache, err = watchcache.New(watchcache.Config{
-			Upstream: cluster, Authorizer: t.access, Log: log, Trimming: g.opts.Trimming,
+			Upstream: cluster, Authorizer: t.access, Log: log, Trimming: g.opts.Trimming, ReviewInterval: g.opts.ReviewInterval,
 		})
 	}
 	return t, err

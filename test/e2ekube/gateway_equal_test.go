@@ -66,7 +66,8 @@ func TestGatewayAnswersEqual(t *testing.T) {
 	e.print() // each answer that differs has failed the test
 }
 
-func newEqual(t *testing.T) *equal {
+// newEqual starts an API server, and both gateways with more flags.
+func newEqual(t *testing.T, flags ...string) *equal {
 	t.Helper()
 	kube := startKube(t, "CBORServingAndStorage=true")
 	plain := newGatewayRig(t, map[string]*kubelab.Lab{"a.example": kube}, "  dispatchPolicies: ["+everyRequest+"]\n")
@@ -75,7 +76,7 @@ func newEqual(t *testing.T) *equal {
 	e.add("direct", kube.Config(), "")
 	for name, rig := range map[string]*gatewayRig{"gateway": plain, "shared": &shared} {
 		observed := ovnlab.FreeAddress(t)
-		rig.start("--metrics-listen="+observed, fmt.Sprintf("--shared-watches=%t", name == "shared"))
+		rig.start(append(flags, "--metrics-listen="+observed, fmt.Sprintf("--shared-watches=%t", name == "shared"))...)
 		config := kube.Config()
 		config.Host = fmt.Sprintf("https://localhost:%d", rig.port)
 		e.add(name, config, "http://"+observed+"/metrics")

@@ -183,7 +183,7 @@ func TestSettingsOfTheGateway(t *testing.T) {
 	require.Empty(t, env, "these are for others")
 	require.Equal(t, config.Gateway{
 		Listen: ":6443", TLSCert: "/etc/netloom/gateway/tls.crt", TLSKey: "/etc/netloom/gateway/tls.key", FrontProxyCA: "/etc/netloom/front-proxy/ca.crt",
-		FrontProxyNames: []string{"proxy"}, TokenAudiences: []string{"a", "b"}, SharedWatches: true, AccessLog: true,
+		FrontProxyNames: []string{"proxy"}, TokenAudiences: []string{"a", "b"}, SharedWatches: true, ReviewInterval: 4 * time.Minute, AccessLog: true,
 		ShutdownDelay: 5 * time.Second, ShutdownSpread: 15 * time.Second, ShutdownGrace: time.Minute,
 	}, cfg.Gateway)
 	require.Equal(t, ":8080", cfg.Listen)
