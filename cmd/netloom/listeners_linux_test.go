@@ -22,7 +22,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/netloom/netloom/pkg/gateway/authority"
+	"github.com/netloom/netloom/pkg/serve/authority"
 	"github.com/netloom/netloom/test/await"
 )
 
@@ -86,7 +86,7 @@ func start(t *testing.T, args []string) *server {
 // servingPair writes a certificate and its key.
 func servingPair(t *testing.T) (cert, key string) {
 	t.Helper()
-	a, err := authority.New("test", time.Now())
+	a, err := authority.New("test", time.Now(), authority.Year)
 	require.NoError(t, err)
 	pair, err := a.Server("localhost", "127.0.0.1")
 	require.NoError(t, err)

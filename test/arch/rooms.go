@@ -114,7 +114,7 @@ var rooms = []room{
 	{dir: "pkg/openwrt", may: []string{"pkg/httpcall", logrus}},
 	{dir: "pkg/tungsten", may: []string{"pkg/httpcall", uuid, logrus}},
 	{dir: "pkg/simulator/ovn", may: []string{"pkg/cause", "pkg/ovsdb/...", libovsdb, uuid, logrus}},
-	{dir: "pkg/simulator/openwrt"},
+	{dir: "pkg/simulator/openwrt", may: []string{"pkg/serve/authority"}},
 	{dir: "pkg/simulator/kubeapi", may: []string{"k8s.io/apimachinery/..."}},
 	{dir: "pkg/simulator/tungsten", may: []string{uuid}},
 	{dir: "pkg/simulator/vrouter", may: []string{"pkg/tungsten"}},
@@ -259,7 +259,8 @@ var rooms = []room{
 		"pkg/answers/lint", "pkg/object", "k8s.io/api/...", "k8s.io/apimachinery/...", policyAPI,
 	}},
 	{dir: "pkg/serve/webhook/bucket", pure: true, may: []string{"pkg/apis/...", "k8s.io/api/..."}},
-	{dir: "pkg/serve/webhook/certs", may: []string{"k8s.io/api/...", "k8s.io/apimachinery/...", "k8s.io/client-go/kubernetes", logrus}},
+	{dir: "pkg/serve/authority"},
+	{dir: "pkg/serve/webhook/certs", may: []string{"pkg/serve/authority", "k8s.io/api/...", "k8s.io/apimachinery/...", "k8s.io/client-go/kubernetes", logrus}},
 	{dir: "pkg/serve/webhook/consistency", pure: true, may: []string{"pkg/apis/...", "pkg/object", "k8s.io/apimachinery/..."}},
 	{dir: "pkg/feedback/sdwan", may: []string{
 		"backends", "pkg/apis/...", "pkg/cause", "pkg/feedback", "pkg/feedback/target/...", "pkg/intent", "pkg/feedback/metrics", "pkg/object", "pkg/openwrt",
@@ -297,9 +298,8 @@ var rooms = []room{
 		"k8s.io/api/authentication/v1", "k8s.io/apiserver/pkg/apis/audit/v1", "golang.org/x/net/http/httpguts", "github.com/prometheus/client_golang/...", logrus, uuid,
 	}},
 	{dir: "pkg/gateway/audit", may: []string{"k8s.io/apiserver/pkg/apis/audit/v1", logrus}},
-	{dir: "pkg/gateway/authority"},
 	{dir: "pkg/gateway/kubeconfig", may: []string{
-		"pkg/apis/proxy/v1alpha1", "pkg/gateway/authority", "pkg/gateway/definition", "k8s.io/client-go/tools/clientcmd", "k8s.io/client-go/tools/clientcmd/api",
+		"pkg/apis/proxy/v1alpha1", "pkg/serve/authority", "pkg/gateway/definition", "k8s.io/client-go/tools/clientcmd", "k8s.io/client-go/tools/clientcmd/api",
 	}},
 	{dir: "pkg/gateway/credential", may: []string{
 		"pkg/apis/proxy/v1alpha1", "pkg/gateway/transport", "k8s.io/api/...", "k8s.io/apimachinery/...", "k8s.io/client-go/kubernetes/...",

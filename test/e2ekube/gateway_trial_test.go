@@ -15,7 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/netloom/netloom/pkg/gateway/authority"
+	"github.com/netloom/netloom/pkg/serve/authority"
 	"github.com/netloom/netloom/test/await"
 	"github.com/netloom/netloom/test/e2e/ovnlab"
 	"github.com/netloom/netloom/test/e2ekube/kubelab"
@@ -92,7 +92,7 @@ func describeFaults(t *testing.T, kube *kubelab.Lab, dir string) string {
 	config := kube.Config()
 	ca, err := os.ReadFile(config.CAFile)
 	require.NoError(t, err)
-	other, err := authority.New("another", time.Now())
+	other, err := authority.New("another", time.Now(), authority.Year)
 	require.NoError(t, err)
 	good, powerless := kube.Token(home, upstreamAccount), kube.Token("gateway", "powerless")
 	for name, of := range map[string]struct {

@@ -22,7 +22,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	examples "github.com/netloom/netloom/deploy/examples/clusters"
-	"github.com/netloom/netloom/pkg/gateway/authority"
+	"github.com/netloom/netloom/pkg/serve/authority"
 	"github.com/netloom/netloom/pkg/serve/listener"
 	"github.com/netloom/netloom/pkg/simulator/kubeapi"
 )
@@ -41,7 +41,7 @@ type standIn struct {
 
 // newStandIn makes an API server with the objects of a cluster of the example.
 func newStandIn(ctx context.Context, cluster string, log logrus.FieldLogger) (*standIn, error) {
-	signer, err := authority.New("simulated cluster "+cluster, time.Now())
+	signer, err := authority.New("simulated cluster "+cluster, time.Now(), authority.Year)
 	if err != nil {
 		return nil, err
 	}

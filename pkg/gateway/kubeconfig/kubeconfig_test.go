@@ -14,7 +14,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/netloom/netloom/pkg/gateway/authority"
+	"github.com/netloom/netloom/pkg/serve/authority"
 	"github.com/netloom/netloom/pkg/gateway/definition"
 	"github.com/netloom/netloom/pkg/gateway/kubeconfig"
 )
@@ -43,7 +43,7 @@ func one(t *testing.T, cluster, user string) (*kubeconfig.Context, error) {
 func TestContextsAreTakenOverInFull(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	signer, err := authority.New("ca", time.Now())
+	signer, err := authority.New("ca", time.Now(), authority.Year)
 	require.NoError(t, err)
 	pair, err := signer.Client("ann")
 	require.NoError(t, err)

@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/clientcmd/api"
 
-	"github.com/netloom/netloom/pkg/gateway/authority"
+	"github.com/netloom/netloom/pkg/serve/authority"
 )
 
 // Owner is the one client of a gateway, and what it needs to know the gateway. Both exist until the gateway ends.
@@ -34,7 +34,7 @@ const ownerName = "owner"
 // NewOwner makes an authority and has it sign a certificate for each cluster, and one for their owner. It changes secureServing of the
 // objects: from then on they accept the owner's certificate and no other. The key of the authority is forgotten.
 func NewOwner(contexts []Context, now time.Time) (*Owner, error) {
-	signer, err := authority.New("netloom gateway", now)
+	signer, err := authority.New("netloom gateway", now, authority.Year)
 	if err != nil {
 		return nil, err
 	}

@@ -62,7 +62,7 @@ func (d *Device) TrustedCAs() []*x509.Certificate {
 func (d *Device) loadStrongSwan() {
 	s := strongSwan{file: d.secretsFile(d.running["ipsec"])}
 	for _, path := range slices.Sorted(maps.Keys(d.files)) {
-		if c := authority(d.files[path]); c != nil && strings.HasPrefix(path, authorities) {
+		if c := authorityIn(d.files[path]); c != nil && strings.HasPrefix(path, authorities) {
 			s.trusted = append(s.trusted, c)
 		}
 	}
@@ -241,8 +241,8 @@ func holdsRSAKey(content string) bool {
 	return err == nil && ok
 }
 
-// authority is the certificate in a file, in PEM or DER, if it is one of an authority; nil for none.
-func authority(content string) *x509.Certificate {
+// authorityIn is the certificate in a file, in PEM or DER, if it is one of an authority; nil for none.
+func authorityIn(content string) *x509.Certificate {
 	raw := []byte(content)
 	if block, _ := pem.Decode(raw); block != nil {
 		raw = block.Bytes

@@ -100,8 +100,8 @@ func TestIdentifiersWithoutConnections(t *testing.T) {
 	require.Zero(t, d.Reloads("firewall"))
 }
 
-// authority makes a certificate of an authority in PEM.
-func authority(t *testing.T, name string) string {
+// newAuthority makes a certificate of an authority in PEM.
+func newAuthority(t *testing.T, name string) string {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(t, err)
@@ -134,7 +134,7 @@ func setCredentials(t *testing.T, d *simulator.Device, public, private, ca strin
 // TestWithdrawnAuthoritiesStay shortens a chain and deletes its remote.
 func TestWithdrawnAuthoritiesStay(t *testing.T) {
 	d := newDevice(t, simulator.Options{})
-	first, second, third := authority(t, "first"), authority(t, "second"), authority(t, "third")
+	first, second, third := newAuthority(t, "first"), newAuthority(t, "second"), newAuthority(t, "third")
 	trusted := func() []string {
 		var names []string
 		for _, c := range d.TrustedCAs() {

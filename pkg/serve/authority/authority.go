@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// Validity is how long an authority and all its certificates are valid.
-const Validity = 365 * 24 * time.Hour
+// Year is how long an authority is valid that lasts as long as a process.
+const Year = 365 * 24 * time.Hour
 
 // skew is how far back certificates are valid: clocks of a machine and of its virtual machines differ.
 const skew = time.Hour
@@ -25,11 +25,11 @@ type Authority struct {
 	key  *ecdsa.PrivateKey
 }
 
-// New makes an authority that is valid from now on, for a year.
-func New(name string, now time.Time) (*Authority, error) {
+// New makes an authority that is valid from now on, for some time, as all of its certificates are.
+func New(name string, now time.Time, validity time.Duration) (*Authority, error) {
 	a := &Authority{}
 	template := &x509.Certificate{
-		Subject: pkix.Name{CommonName: name}, NotBefore: now.Add(-skew), NotAfter: now.Add(Validity),
+		Subject: pkix.Name{CommonName: name}, NotBefore: now.Add(-skew), NotAfter: now.Add(validity),
 		IsCA: true, BasicConstraintsValid: true, MaxPathLenZero: true, KeyUsage: x509.KeyUsageCertSign,
 	}
 	var err error
@@ -43,9 +43,9 @@ func (a *Authority) PEM() []byte { return block("CERTIFICATE", a.cert.Raw) }
 // Pair is a certificate and its private key in PEM.
 type Pair struct{ Cert, Key []byte }
 
-// Server signs a certificate for a server with DNS names or IP addresses. At least one is required.
+// Server signs a certificate for a server with DNS names or IP addresses, at least one, of which the first is its common name.
 func (a *Authority) Server(names ...string) (Pair, error) {
-	template := &x509.Certificate{Subject: pkix.Name{CommonName: "netloom"}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
+	template := &x509.Certificate{Subject: pkix.Name{CommonName: names[0]}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
 	for _, name := range names {
 		if ip, err := netip.ParseAddr(name); err == nil {
 			template.IPAddresses = append(template.IPAddresses, ip.AsSlice())

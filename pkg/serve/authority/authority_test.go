@@ -8,16 +8,16 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/netloom/netloom/pkg/gateway/authority"
+	"github.com/netloom/netloom/pkg/serve/authority"
 )
 
 // TestCertificatesAreForOnePurpose uses each certificate for what it is not meant for, too.
 func TestCertificatesAreForOnePurpose(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
-	a, err := authority.New("a", now)
+	a, err := authority.New("a", now, authority.Year)
 	require.NoError(t, err)
-	other, err := authority.New("a", now)
+	other, err := authority.New("a", now, authority.Year)
 	require.NoError(t, err)
 	server, err := a.Server("prod", "127.0.0.1", "::1")
 	require.NoError(t, err)
@@ -39,5 +39,5 @@ func TestCertificatesAreForOnePurpose(t *testing.T) {
 	require.Error(t, verify(server, a, "", x509.ExtKeyUsageClientAuth, now), "a server is no client")
 	require.Error(t, verify(client, a, "", x509.ExtKeyUsageServerAuth, now), "a client is no server")
 	require.Error(t, verify(client, other, "", x509.ExtKeyUsageClientAuth, now), "another authority of the same name")
-	require.Error(t, verify(client, a, "", x509.ExtKeyUsageClientAuth, now.Add(authority.Validity+time.Minute)))
+	require.Error(t, verify(client, a, "", x509.ExtKeyUsageClientAuth, now.Add(authority.Year+time.Minute)))
 }
