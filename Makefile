@@ -169,9 +169,9 @@ bench: ## Run the benchmarks, with the raw database as a baseline (BENCH=regexp 
 	$(GO) test -tags e2e -count=1 -v -timeout 30m -run TestProcessMemory ./test/bench -memory.pods=$(MEMORY)
 
 .PHONY: bench-kube
-bench-kube: $(KUBEAPI) ## Print a table of figures beside raw floors, on a real API server and OVN (SIZES=1000,10000 STORM=1 MEMORY=10000,50000,100000; root, OVN installed)
+bench-kube: $(KUBEAPI) ## Print a table of figures beside raw floors, the last published ones and those of others, on a real API server and OVN; fail if one is worse (SIZES=1000,10000 STORM=1 MEMORY=10000,50000,100000; root, OVN installed)
 	$(GO) test -C test/e2ekube -tags e2e -count=1 -timeout 90m -v -run '^TestFigures$$' . -kubeapi $(CURDIR)/$(KUBEAPI) \
-		-sizes '$(SIZES)' -storm $(if $(filter 0,$(STORM)),0,4000) -memory '$(MEMORY)' -flips 20 -selectors -table $(CURDIR)/.cache/figures.md
+		-sizes '$(SIZES)' -storm $(if $(filter 0,$(STORM)),0,4000) -memory '$(MEMORY)' -flips 20 -selectors -published -table $(CURDIR)/.cache/figures.md
 
 .PHONY: bench-scale
 bench-scale: $(KUBEAPI) ## Run the other benchmarks there: changes under load, and the gateway (PODS=10000 POLICIES=1000 WATCHES=3000)

@@ -45,6 +45,11 @@ func (c *cost) quantile(q float64, f func(*change) time.Duration) time.Duration 
 	return quantile(all, q)
 }
 
+// spread is how far the quartiles of a time are apart, as a share of its median.
+func (c *cost) spread(f func(*change) time.Duration) float64 {
+	return float64(c.quantile(0.75, f)-c.quantile(0.25, f)) / float64(max(1, c.median(f)))
+}
+
 // each is the share of one change in a time, in milliseconds.
 func (c *cost) each(all time.Duration) float64 { return inMillis(all) / float64(len(c.changes)) }
 
@@ -146,11 +151,11 @@ func (s *sizing) addDelivery(what string, c, echoed *cost) {
 		limit = 1
 	}
 	s.add(&figures.Figure{
-		Name: what + ": from the request to the row, p50", Measured: inMillis(c.median(row)), Unit: "ms",
+		Name: what + ": from the request to the row, p50", Measured: inMillis(c.median(row)), Unit: "ms", Spread: c.spread(row),
 		Floor: inMillis(echoed.median(row)), Meaning: "the floor is a program in netloom's place that writes as many rows of the same tables for every event, whatever it is",
 	})
 	s.add(&figures.Figure{
-		Name: "… beyond the event, p50", Measured: inMillis(c.median(beyond)), Unit: "ms", AtMost: &limit,
+		Name: "… beyond the event, p50", Measured: inMillis(c.median(beyond)), Unit: "ms", AtMost: &limit, Spread: c.spread(beyond),
 		Floor: inMillis(echoed.median(beyond)), Meaning: "p99 " + millis(c.quantile(0.99, beyond)) + "; the floor is that program's",
 	})
 }

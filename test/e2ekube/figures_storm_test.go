@@ -57,7 +57,7 @@ func (s *sizing) storm(name string, changes int) {
 		"of a minimal client beside netloom's; %.0f changes a second", millis(silence), millis(raw.longest), float64(changes)/ended.Sub(began).Seconds())
 	s.add(gap)
 	s.add(&figures.Figure{
-		Name: "… rows", Measured: float64(s.times.seen() - rows),
+		Name: "… rows", Measured: float64(s.times.seen() - rows), Unit: "rows",
 		Meaning: fmt.Sprintf("in %d transactions; a row counts once for each", len(commits)-len(already)),
 	})
 	size := &figures.Figure{Name: "… log of the database", Measured: float64(s.ovn.NBLog()-log-raw.logged) / 1e6, Unit: "MB"}

@@ -30,6 +30,7 @@ var (
 	memoryFlag    = flag.String("memory", "100", "pods of each cluster for which TestFigures measures the memory alone")
 	flipsFlag     = flag.Int("flips", 3, "pods of the chassis whose labels TestFigures changes, at most 20")
 	selectorsFlag = flag.Bool("selectors", false, "have TestFigures run the benchmarks of new selectors too")
+	publishedFlag = flag.Bool("published", false, "have TestFigures fail if a figure is worse than the last published one by more than the noise of the run")
 	tableFlag     = flag.String("table", "", "file that TestFigures writes its table to")
 )
 
@@ -41,7 +42,8 @@ const (
 )
 
 // TestFigures prints one table of what netloom costs in clusters of several sizes, behind a real API server and before a real OVN
-// with ovn-northd and one chassis. It asserts that everything ends in sync, and no figure.
+// with ovn-northd and one chassis, each beside what was last published. It asserts that everything ends in sync, and with -published that no
+// figure has got worse.
 func TestFigures(t *testing.T) {
 	sizes, err := figures.Sizes(*sizesFlag)
 	require.NoError(t, err)
@@ -51,23 +53,28 @@ func TestFigures(t *testing.T) {
 		t.Run(fmt.Sprintf("pods=%d", pods), func(t *testing.T) {
 			s := newSizing(t, pods)
 			s.firstStart()
-			s.flips("app", "a pod's app label, which subjects and peers select")
-			s.flips("tier", "a pod's tier label, which peers select")
+			s.flips("app", figures.App)
+			s.flips("tier", figures.Tier)
+			s.deletions()
 			s.equalPolicies()
 			s.withoutController()
 			s.storm("a storm", *stormFlag)
 			requireNothingForbidden(t, s.kube)
-			t.Log("\n" + figures.Table(s.figures))
+			t.Log("\n" + figures.Table(s.figures, figures.Last()))
 			all = append(all, s.figures...)
 		})
 	}
 	all = append(all, memory(t)...)
 	all = append(all, newSelectors(t)...)
 	text := fmt.Sprintf("%s, %d cores shared by everything that was measured, load average %s at the start, %s at the end\n\n%s",
-		ovnVersion(t), runtime.NumCPU(), began, loadAverage(), figures.Table(all))
+		ovnVersion(t), runtime.NumCPU(), began, loadAverage(), figures.Table(all, figures.Last()))
 	t.Log("\n" + text)
 	if *tableFlag != "" {
 		require.NoError(t, os.WriteFile(*tableFlag, []byte(text), 0o600))
+	}
+	if *publishedFlag {
+		require.Contains(t, ovnVersion(t), figures.LastOVN, "figures are compared with those of one version of OVN")
+		require.Empty(t, figures.Worse(all, figures.Last()))
 	}
 }
 
@@ -142,14 +149,14 @@ func (s *sizing) firstStart() {
 	s.awaitNothingToDo()
 	s.chassis.Settle()
 	resident, peak := statusOf(s.netloom.PID(), "VmRSS"), peakOf(s.netloom.PID())
-	s.add(&figures.Figure{Name: "first start, until all rows are committed", Measured: took.Seconds(), Unit: "s", Meaning: "with the wait for the Lease"})
+	s.add(&figures.Figure{Name: figures.Start + ", until all rows are committed", Measured: took.Seconds(), Unit: "s", Meaning: "with the wait for the Lease"})
 	s.add(&figures.Figure{
-		Name: "first start, ACLs", Measured: float64(s.ovn.Rows("ACL")), AtMost: s.at(1000, 400),
+		Name: figures.Start + ", ACLs", Measured: float64(s.ovn.Rows("ACL")), AtMost: s.at(1000, 400),
 		Meaning: fmt.Sprintf("%d address sets, %d port groups; %d flows on the chassis, which has %d ports", s.ovn.Rows("Address_Set"),
 			s.ovn.Rows("Port_Group"), s.chassis.Flows(), figuresPorts),
 	})
 	s.add(&figures.Figure{
-		Name: "first start, resident memory", Measured: mebibytes(resident), Unit: "MiB", AtMost: s.at(1000, 56),
+		Name: figures.Start + ", resident memory", Measured: mebibytes(resident), Unit: "MiB", AtMost: s.at(1000, 56),
 		Meaning: fmt.Sprintf("%.0f MiB at most; %.0f MiB are pages of the program's file", mebibytes(peak), mebibytes(statusOf(s.netloom.PID(), "RssFile"))),
 	})
 }

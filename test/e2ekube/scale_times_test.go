@@ -72,6 +72,9 @@ func (s *stopwatch) follow(kind, object, mark string) (c *change, done func(vers
 // besideKey is in the external_ids of rows whose changes do not count: another client writes them to see how fast the database is.
 const besideKey = "beside"
 
+// anyRow is the mark of a change that is made while nothing else is under way: the first row that changes is one of its rows.
+const anyRow = "*"
+
 // row takes a change of the database.
 func (s *stopwatch) row(c nbwatch.Change) {
 	if c.ExternalIDs[besideKey] != "" {
@@ -88,7 +91,7 @@ func (s *stopwatch) row(c nbwatch.Change) {
 	if c.Table == "ACL" && c.Verb == nbwatch.Inserted {
 		marks = []string{c.ExternalIDs["netloom.io/namespace"] + "/" + c.ExternalIDs["netloom.io/name"]}
 	}
-	for _, mark := range marks {
+	for _, mark := range append(marks, anyRow) {
 		if pending := s.marks[mark]; pending != nil {
 			pending.committed = c.At
 			delete(s.marks, mark)

@@ -16,16 +16,25 @@ type Figure struct {
 	Unit     string   // "" for a count
 	AtMost   *float64 // what is wanted; nil if nothing is
 	Floor    float64  // what it takes without netloom; 0 if that is not known
+	Spread   float64  // how far the quartiles of its samples are apart, as a share of the median; 0 if there is one sample
 	Meaning  string   // for the reader
 	Missing  string   // why it was not measured; "" if it was
 }
 
-// Table formats figures as a Markdown table, in their order.
-func Table(all []Figure) string {
+// Table formats figures as a Markdown table, in their order, beside what was published of them.
+func Table(all []Figure, last []Published) string {
 	var b strings.Builder
-	b.WriteString("| pods | | measured | wanted | raw floor | what it means |\n|---|---|---|---|---|---|\n")
-	for _, f := range all {
-		pods, floor := "", ""
+	others := Others()
+	fmt.Fprintf(&b, "| pods | | measured | wanted | raw floor | last published | %s | %s | what it means |\n|---|---|---|---|---|---|---|---|---|\n", others[0], others[1])
+	for i, name := range Named(all) {
+		f := &all[i]
+		pods, floor, before, beside := "", "", "", [2]string{}
+		if p := find(last, f.Pods, name); p != nil {
+			beside = p.Others
+			if f.comparable(p) {
+				before = value(p.Measured, f.Unit)
+			}
+		}
 		if f.Pods > 0 {
 			pods = strconv.Itoa(f.Pods)
 		}
@@ -36,7 +45,7 @@ func Table(all []Figure) string {
 		if f.Floor > 0 {
 			floor = value(f.Floor, f.Unit)
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", pods, f.Name, measured, f.wanted(), floor, f.Meaning)
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s | %s | %s | %s |\n", pods, f.Name, measured, f.wanted(), floor, before, beside[0], beside[1], f.Meaning)
 	}
 	return b.String()
 }
