@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -21,7 +22,8 @@ var errClosed = errors.New("closed")
 // conn is one JSON-RPC connection. It is used once: after its end a new one is made.
 type conn struct {
 	nc     net.Conn
-	out    chan []byte
+	turn   chan struct{} // of size 1, full while somebody writes to nc
+	out    chan []byte   // what the writer writes
 	down   chan struct{} // closed when the connection ended
 	notify func(method string, params json.RawMessage)
 
@@ -76,6 +78,7 @@ func newConn(nc net.Conn, of limits, notify func(string, json.RawMessage)) *conn
 	return &conn{
 		nc:      nc,
 		limits:  of,
+		turn:    make(chan struct{}, 1),
 		out:     make(chan []byte, 64),
 		down:    make(chan struct{}),
 		notify:  notify,
@@ -248,7 +251,10 @@ func (c *conn) write() {
 	for {
 		select {
 		case b := <-c.out:
-			if _, err := c.nc.Write(b); err != nil {
+			c.turn <- struct{}{} // a call that has it ends with the connection at the latest
+			_, err := c.nc.Write(b)
+			<-c.turn
+			if err != nil {
 				c.close(fmt.Errorf("write: %w", err))
 				return
 			}
@@ -256,6 +262,39 @@ func (c *conn) write() {
 			return
 		}
 	}
+}
+
+// writeNow writes a request in the goroutine of the call, which saves a switch to the writer and back, unless somebody writes already: then it
+// reports false. It gives the connection up if ctx ends or the time comes before everything is written, since nobody can continue half a
+// request.
+func (c *conn) writeNow(ctx context.Context, request []byte, until time.Time) bool {
+	select {
+	case c.turn <- struct{}{}:
+	default:
+		return false
+	}
+	defer func() { <-c.turn }()
+	ended := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(ended)
+		_ = c.nc.SetWriteDeadline(time.Unix(1, 0)) // fails only if the connection has ended
+	})
+	_ = c.nc.SetWriteDeadline(until)
+	_, err := c.nc.Write(request)
+	if !stop() {
+		<-ended
+	}
+	switch {
+	case err == nil:
+		_ = c.nc.SetWriteDeadline(time.Time{})
+	case ctx.Err() != nil:
+		c.close(fmt.Errorf("write: %w", ctx.Err()))
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		c.close(errLate)
+	default:
+		c.close(fmt.Errorf("write: %w", err))
+	}
+	return true
 }
 
 // call sends a request and waits for its result, which is given to first before anything else is read, unless that is nil.
@@ -273,8 +312,10 @@ func (c *conn) exchange(ctx context.Context, params []byte, weight int64, waits 
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("%s: %w: %w", method, errUnsent, err)
 	}
-	late := time.NewTimer(c.limits.timeout + workOf(weight))
+	patience := c.limits.timeout + workOf(weight)
+	late := time.NewTimer(patience)
 	defer late.Stop()
+	until := time.Now().Add(patience)
 	done := make(chan reply, 1)
 	waits.done = done
 	c.mu.Lock()
@@ -290,22 +331,27 @@ func (c *conn) exchange(ctx context.Context, params []byte, weight int64, waits 
 	request = append(append(request, `,"params":`...), params...)
 	request = strconv.AppendUint(append(request, `,"id":`...), id, 10)
 	request = append(request, '}')
-	select {
-	case c.out <- request:
-	case <-c.down:
+	if c.reason() != nil {
 		return nil, fmt.Errorf("%s: %w", method, ErrNotConnected)
-	case <-ctx.Done():
-		return nil, fmt.Errorf("%s: %w: %w", method, errUnsent, ctx.Err())
-	case <-late.C:
-		c.close(errLate)
-		return nil, fmt.Errorf("%s: %w: %w", method, errUnsent, errLate)
+	}
+	if !c.writeNow(ctx, request, until) {
+		select {
+		case c.out <- request:
+		case <-c.down:
+			return nil, fmt.Errorf("%s: %w", method, ErrNotConnected)
+		case <-ctx.Done():
+			return nil, fmt.Errorf("%s: %w: %w", method, errUnsent, ctx.Err())
+		case <-late.C:
+			c.close(errLate)
+			return nil, fmt.Errorf("%s: %w: %w", method, errUnsent, errLate)
+		}
 	}
 	select {
 	case r := <-done:
 		return r.result, r.err
 	case <-late.C:
 		c.close(errLate)
-		return nil, fmt.Errorf("%s: connection given up after %s: %w", method, c.limits.timeout+workOf(weight), c.reason())
+		return nil, fmt.Errorf("%s: connection given up after %s: %w", method, patience, c.reason())
 	case <-ctx.Done():
 		return nil, fmt.Errorf("%s: %w", method, ctx.Err())
 	case <-c.down:
