@@ -6,25 +6,14 @@ import (
 	"fmt"
 	"net"
 	"path/filepath"
-	"runtime"
-	"runtime/metrics"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
-)
 
-// switches counts how often goroutines have begun to run, one in eight of them: the runtime samples.
-func switches() uint64 {
-	sample := []metrics.Sample{{Name: "/sched/latencies:seconds"}}
-	metrics.Read(sample)
-	var n uint64
-	for _, count := range sample[0].Value.Float64Histogram().Counts {
-		n += count
-	}
-	return n
-}
+	"github.com/netloom/netloom/test/await"
+)
 
 // TestACallWritesItself counts goroutine switches of calls: those of the server, of the reader and of the caller, who does not wait for a
 // writer.
@@ -57,18 +46,17 @@ func TestACallWritesItself(t *testing.T) {
 		_ = listener.Close()
 		group.Wait()
 	})
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // with several, some look for what others have not done yet, and need no switch
 	const calls = 2000
 	ask := func() {
 		_, err := c.call(t.Context(), "transact", []byte("[]"), 0, nil)
 		require.NoError(t, err)
 	}
 	ask()
-	before := switches()
-	for range calls {
-		ask()
-	}
-	each := 8 * float64(switches()-before) / calls
+	each := await.Switches(func() {
+		for range calls {
+			ask()
+		}
+	}) / calls
 	t.Logf("%.2f goroutine switches for each call", each)
 	require.Less(t, each, 3.5)
 }

@@ -1,7 +1,6 @@
 package kube
 
 import (
-	"runtime/metrics"
 	"strconv"
 	"testing"
 
@@ -13,18 +12,8 @@ import (
 	"github.com/netloom/netloom/pkg/inputs/source"
 	"github.com/netloom/netloom/pkg/inputs/source/sourcetest"
 	"github.com/netloom/netloom/pkg/object"
+	"github.com/netloom/netloom/test/await"
 )
-
-// switches counts how often goroutines have begun to run, one in eight of them: the runtime samples.
-func switches() uint64 {
-	sample := []metrics.Sample{{Name: "/sched/latencies:seconds"}}
-	metrics.Read(sample)
-	var n uint64
-	for _, count := range sample[0].Value.Float64Histogram().Counts {
-		n += count
-	}
-	return n
-}
 
 // TestNoGoroutineIsBetweenTheWatchAndTheInbox counts goroutine switches while a pod changes and is deleted: the one that reads the watch runs,
 // and the one that waits for the inbox. An informer of client-go has three more between them.
@@ -46,18 +35,18 @@ func TestNoGoroutineIsBetweenTheWatchAndTheInbox(t *testing.T) {
 	awaitOne()
 
 	const rounds = 1000
-	before := switches()
-	for range rounds {
-		p := sourcetest.Pod("a", next())
-		p.Labels = map[string]string{"flipped": p.ResourceVersion}
-		watcher.Modify(p)
-		awaitOne()
-		watcher.Delete(p)
-		awaitOne()
-		watcher.Add(p)
-		awaitOne()
-	}
-	each := 8 * float64(switches()-before) / (3 * rounds)
+	each := await.Switches(func() {
+		for range rounds {
+			p := sourcetest.Pod("a", next())
+			p.Labels = map[string]string{"flipped": p.ResourceVersion}
+			watcher.Modify(p)
+			awaitOne()
+			watcher.Delete(p)
+			awaitOne()
+			watcher.Add(p)
+			awaitOne()
+		}
+	}) / (3 * rounds)
 	t.Logf("%.2f goroutine switches for each event", each)
 	require.Less(t, each, 3.5)
 }
