@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"context"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -70,4 +71,21 @@ func (w *Installs) Last() time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.last
+}
+
+// Groups lists how many backends each group of the switch has, those with the fewest first.
+func (c *Chassis) Groups() []int {
+	c.lab.tb.Helper()
+	out, err := run(c.lab.tb.Context(), c.env, "", "ovs-ofctl", "-O", "OpenFlow15", "dump-groups", "br-int")
+	if err != nil {
+		c.lab.tb.Fatal(err)
+	}
+	var all []int
+	for line := range strings.Lines(out) {
+		if n := strings.Count(line, "bucket="); n > 0 {
+			all = append(all, n)
+		}
+	}
+	slices.Sort(all)
+	return all
 }

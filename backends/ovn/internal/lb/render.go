@@ -6,7 +6,6 @@ import (
 	"net/netip"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/backends/ovn/internal/nb"
@@ -155,6 +154,7 @@ type writer struct {
 	byKey   map[rowKey]*nb.Row
 	perNode variables
 	hashed  bool // some row has affinity by a hash
+	crowd   crowd
 }
 
 // render renders a load balancer; nil renders to nothing.
@@ -192,6 +192,9 @@ func (r *renderer) render(lb *intent.LoadBalancer) *rendering {
 		if len(f.Denied) > 0 {
 			denying = append(denying, f)
 		}
+	}
+	if w.crowd.size > 0 {
+		w.skip("%s", &w.crowd)
 	}
 	if w.hashed {
 		w.skip("session affinity by the hash of the client's address holds only while the backends stay the same")
@@ -267,16 +270,16 @@ func (w *writer) frontend(f *intent.Frontend, p part) {
 // value formats the chosen backends. If there are no backends at all, the value is empty and OVN rejects flows; if none
 // of them was chosen, it is a backend that never answers, so that flows are dropped.
 func (w *writer) value(f *intent.Frontend, chosen []intent.Backend) string {
-	var targets []string
+	var targets []netip.AddrPort
 	for i := range chosen {
 		// With the unspecified address as a backend, the switch rejects every flow of the chassis (measured on 23.03).
 		if a := chosen[i].Addr; a.IsValid() && !a.IsUnspecified() && a.Is4() == f.Addr.Is4() {
-			targets = append(targets, chosen[i].AddrPort().String())
+			targets = append(targets, chosen[i].AddrPort())
 		}
 	}
 	switch {
 	case len(targets) > 0:
-		return strings.Join(targets, ",")
+		return joined(w.crowd.admit(f, targets))
 	case len(f.Backends) == 0 && w.lb.RejectEmpty:
 		return ""
 	default:
