@@ -3,7 +3,6 @@ package lb
 import (
 	"cmp"
 	"fmt"
-	"hash/fnv"
 	"net/netip"
 	"slices"
 	"strings"
@@ -37,23 +36,44 @@ func (c *crowd) admit(f *intent.Frontend, all []netip.AddrPort) []netip.AddrPort
 	if len(all) > c.size {
 		c.of, c.size = f, len(all)
 	}
-	type hashed struct {
-		netip.AddrPort
-		hash uint64
+	lowest := make([]ranked, 0, maxBackends+1)
+	for _, a := range all {
+		r := ranked{rankOf(a), a}
+		if len(lowest) == maxBackends && r.compare(lowest[maxBackends-1]) > 0 {
+			continue
+		}
+		at, _ := slices.BinarySearchFunc(lowest, r, ranked.compare)
+		lowest = slices.Insert(lowest, at, r)
+		lowest = lowest[:min(len(lowest), maxBackends)]
 	}
-	list := make([]hashed, len(all))
-	for i, a := range all {
-		h := fnv.New64a()
-		_, _ = fmt.Fprint(h, a) // a hash takes everything
-		list[i] = hashed{a, h.Sum64()}
-	}
-	slices.SortFunc(list, func(a, b hashed) int { return cmp.Or(cmp.Compare(a.hash, b.hash), a.Compare(b.AddrPort)) })
-	out := make([]netip.AddrPort, maxBackends)
-	for i := range out {
-		out[i] = list[i].AddrPort
+	out := make([]netip.AddrPort, len(lowest))
+	for i := range lowest {
+		out[i] = lowest[i].AddrPort
 	}
 	slices.SortFunc(out, netip.AddrPort.Compare)
 	return out
+}
+
+// ranked is a backend with its hash.
+type ranked struct {
+	rank uint64
+	netip.AddrPort
+}
+
+func (r ranked) compare(o ranked) int {
+	return cmp.Or(cmp.Compare(r.rank, o.rank), r.AddrPort.Compare(o.AddrPort))
+}
+
+// rankOf is the FNV-1a hash of an address and port: package hash/fnv would allocate for each.
+func rankOf(a netip.AddrPort) uint64 {
+	h := uint64(14695981039346656037)
+	add := func(b byte) { h = (h ^ uint64(b)) * 1099511628211 }
+	for _, b := range a.Addr().As16() {
+		add(b)
+	}
+	add(byte(a.Port() >> 8))
+	add(byte(a.Port()))
+	return h
 }
 
 // joined formats backends for a VIP.

@@ -47,3 +47,14 @@ func TestCrowd(t *testing.T) {
 		require.LessOrEqual(t, gone, 1)
 	}
 }
+
+// TestACrowdCostsItsNumber counts what is allocated to choose among very many backends: not more for more of them.
+func TestACrowdCostsItsNumber(t *testing.T) {
+	var all []netip.AddrPort
+	for i := range 100_000 {
+		all = append(all, netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, byte(i >> 16), byte(i >> 8), byte(i)}), 8080))
+	}
+	f := &intent.Frontend{Addr: netip.MustParseAddr("10.96.0.1"), Port: 80, Protocol: intent.TCP}
+	var c crowd
+	require.LessOrEqual(t, testing.AllocsPerRun(3, func() { c.admit(f, all) }), 3.0)
+}
