@@ -31,7 +31,7 @@ type cost struct {
 	changes            []*change
 	rows               []int
 	installed          []time.Duration // from the request to the last OpenFlow flow, of those that changed flows
-	northd, controller time.Duration
+	northd, controller []time.Duration // processor time of each change
 	recomputes         int
 }
 
@@ -47,11 +47,25 @@ func (c *cost) quantile(q float64, f func(*change) time.Duration) time.Duration 
 
 // spread is how far the quartiles of a time are apart, as a share of its median.
 func (c *cost) spread(f func(*change) time.Duration) float64 {
-	return float64(c.quantile(0.75, f)-c.quantile(0.25, f)) / float64(max(1, c.median(f)))
+	var all []time.Duration
+	for _, one := range c.changes {
+		all = append(all, f(one))
+	}
+	return spread(all)
 }
 
-// each is the share of one change in a time, in milliseconds.
-func (c *cost) each(all time.Duration) float64 { return inMillis(all) / float64(len(c.changes)) }
+func spread(all []time.Duration) float64 {
+	return float64(quantile(all, 0.75)-quantile(all, 0.25)) / float64(max(1, quantile(all, 0.5)))
+}
+
+// mean is the mean of times, in milliseconds.
+func mean(all []time.Duration) float64 {
+	var sum time.Duration
+	for _, one := range all {
+		sum += one
+	}
+	return inMillis(sum) / float64(len(all))
+}
 
 // measurePatience is after how long measure makes no further change: those of a large cluster take OVN half a minute each.
 const measurePatience = 2 * time.Minute
@@ -61,21 +75,21 @@ func (s *sizing) measure(n int, begin func(i int) *change) *cost {
 	s.t.Helper()
 	s.chassis.Settle()
 	c, ends := &cost{}, time.Now().Add(measurePatience)
-	recomputes, northd, controller := s.ovn.FlowRecomputes(), s.ovn.NorthdCPU(), s.controllerCPU()
+	recomputes := s.ovn.FlowRecomputes()
 	for i := range n {
 		if i > 0 && time.Now().After(ends) {
 			break
 		}
-		rows, flows := s.times.seen(), s.installs.Changes()
+		rows, flows, northd, controller := s.times.seen(), s.installs.Changes(), s.ovn.NorthdCPU(), s.controllerCPU()
 		one := begin(i)
 		await.True(s.t, func() bool { return s.times.committed(one) }, "a change has its rows")
 		s.chassis.Settle()
 		c.changes, c.rows = append(c.changes, one), append(c.rows, s.times.seen()-rows)
+		c.northd, c.controller = append(c.northd, s.ovn.NorthdCPU()-northd), append(c.controller, s.controllerCPU()-controller)
 		if s.installs.Changes() > flows {
 			c.installed = append(c.installed, s.installs.Last().Sub(one.sent))
 		}
 	}
-	c.northd, c.controller = s.ovn.NorthdCPU()-northd, s.controllerCPU()-controller
 	c.recomputes = s.ovn.FlowRecomputes() - recomputes
 	slices.Sort(c.rows)
 	return c
@@ -129,8 +143,8 @@ func (s *sizing) flips(key, what string) {
 		Name: "… recomputes of ovn-northd", Measured: float64(c.recomputes) / float64(len(c.changes)), AtMost: new(0.0),
 		Meaning: "of its logical flows, for each flip",
 	})
-	s.add(&figures.Figure{Name: "… CPU of ovn-northd", Measured: c.each(c.northd), Unit: "ms", Floor: raw.each(raw.northd), Meaning: "the floor is for address sets that no ACL has"})
-	s.add(&figures.Figure{Name: "… CPU of ovn-controller", Measured: c.each(c.controller), Unit: "ms", Meaning: "of the chassis that has the pod"})
+	s.add(&figures.Figure{Name: "… CPU of ovn-northd", Measured: mean(c.northd), Unit: "ms", Spread: spread(c.northd), Floor: mean(raw.northd), Meaning: "the floor is for address sets that no ACL has"})
+	s.add(&figures.Figure{Name: "… CPU of ovn-controller", Measured: mean(c.controller), Unit: "ms", Spread: spread(c.controller), Meaning: "of the chassis that has the pod"})
 	s.addInstalled(c)
 }
 
