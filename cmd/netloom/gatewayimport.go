@@ -32,7 +32,7 @@ Contexts that cannot be taken over, such as those with an exec plugin, are repor
 			return importKubeconfig(args[0], contexts, dir, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
-	cmd.Flags().StringVar(&dir, "dir", "", "directory to write a file for each cluster to, with mode 0600; default: print all")
+	cmd.Flags().StringVar(&dir, "dir", "", "directory to write a file for each cluster to, with mode 0600; it is made if it does not exist; default: print all")
 	cmd.Flags().StringArrayVar(&contexts, "context", nil, "context to take over; can be repeated (default: all)")
 	return cmd
 }
@@ -47,6 +47,12 @@ func importKubeconfig(path string, only []string, dir string, out, notes io.Writ
 		return err
 	}
 	contexts, faults := kubeconfig.TakeOver(file)
+	if dir != "" {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return err
+		}
+	}
+	written := 0
 	for i, c := range contexts {
 		text, err := yaml.Marshal(c.Object)
 		if err != nil {
@@ -55,7 +61,10 @@ func importKubeconfig(path string, only []string, dir string, out, notes io.Writ
 		text = append([]byte(importHeader(c.Name)), text...)
 		switch {
 		case dir != "":
-			faults = append(faults, create(filepath.Join(dir, c.Object.Name+".yaml"), text))
+			if err := create(filepath.Join(dir, c.Object.Name+".yaml"), text); err != nil {
+				faults = append(faults, err)
+				continue
+			}
 		default:
 			if i > 0 {
 				text = append([]byte("---\n"), text...)
@@ -64,8 +73,9 @@ func importKubeconfig(path string, only []string, dir string, out, notes io.Writ
 				return err
 			}
 		}
+		written++
 	}
-	if len(contexts) > 0 {
+	if written > 0 {
 		_, _ = fmt.Fprintln(notes, "warning: this contains credentials; whoever reads it can use them. To accept the certificates of clients, add spec.secureServing.clientCAData.")
 	}
 	return errors.Join(faults...)

@@ -163,7 +163,7 @@ func TestGatewayImport(t *testing.T) {
 	got = netloom(t, "gateway", "import", from, "--context", "none")
 	require.Contains(t, got.errout, `there is no context "none"`)
 
-	dir := t.TempDir()
+	dir := filepath.Join(t.TempDir(), "clusters") // it is made
 	got = netloom(t, "gateway", "import", from, "--context", "East", "--context", "west", "--dir", dir)
 	require.Equal(t, exitDone, got.code, got.errout)
 	require.Empty(t, got.out)
@@ -175,6 +175,7 @@ func TestGatewayImport(t *testing.T) {
 	got = netloom(t, "gateway", "import", from, "--context", "East", "--dir", dir)
 	require.Equal(t, exitFailed, got.code)
 	require.Contains(t, got.errout, "east.yaml: file exists")
+	require.NotContains(t, got.errout, "warning", "nothing was written")
 
 	text, err := os.ReadFile(filepath.Join(dir, "west.yaml"))
 	require.NoError(t, err)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,7 +13,6 @@ import (
 
 	"github.com/sirupsen/logrus"
 
-	"github.com/netloom/netloom/pkg/apis/proxy/v1alpha1"
 	"github.com/netloom/netloom/pkg/gateway/definition"
 	"github.com/netloom/netloom/pkg/inputs/manifest"
 )
@@ -44,6 +42,7 @@ type file struct {
 	names   []string // of objects that the file has had since it was last readable
 	fault   string   // why it cannot be read
 	garbled string   // why a document in it is no object
+	again   string   // which of its objects another file has, which is used
 }
 
 // NewDirectory makes a source that reads nothing before Run or Load. It calls changed after each change of State, unless
@@ -102,7 +101,7 @@ func (d *Directory) Load() {
 	var faults []string
 	for _, name := range names {
 		f := d.files[name]
-		if why := cmp.Or(f.fault, f.garbled); why != "" {
+		if why := cmp.Or(f.fault, f.garbled, f.again); why != "" {
 			faults = append(faults, name+": "+why)
 		}
 	}
@@ -186,12 +185,15 @@ func (d *Directory) apply(files []string) {
 	from := map[string]string{}
 	for _, name := range files {
 		f := d.files[name]
+		f.again = ""
 		for _, e := range f.entries {
 			if e.Name == "" {
 				continue
 			}
 			if first, again := from[e.Name]; again {
-				d.log.WithFields(logrus.Fields{"file": name, "cluster": e.Name}).Errorf("the cluster is defined in %s already", first)
+				err := errAgain(e.Name, first)
+				f.again = err.Error()
+				d.log.WithFields(logrus.Fields{"file": name, "cluster": e.Name}).WithError(err).Error("a cluster is defined in two files, of which the first is used")
 				continue
 			}
 			from[e.Name] = name
@@ -232,29 +234,4 @@ func (d *Directory) serve(e definition.Entry) {
 		d.log.WithField("cluster", e.Name).WithError(err).Error("the cluster cannot be served")
 	}
 	d.served[e.Name] = true
-}
-
-// Check reads the files once and returns all faults, and the objects without faults.
-func Check(dir string) ([]*v1alpha1.UpstreamCluster, error) {
-	names, err := list(dir)
-	if err != nil {
-		return nil, err
-	}
-	var out []*v1alpha1.UpstreamCluster
-	var faults []error
-	for _, name := range names {
-		text, err := readFile(filepath.Join(dir, name))
-		if err != nil {
-			faults = append(faults, err)
-			continue
-		}
-		for _, e := range definition.Read(text) {
-			if e.Err != nil {
-				faults = append(faults, fmt.Errorf("%s: %s: %w", name, e.Name, e.Err))
-				continue
-			}
-			out = append(out, e.Object)
-		}
-	}
-	return out, errors.Join(faults...)
 }

@@ -132,7 +132,8 @@ func TestDirectory(t *testing.T) {
 	s.has(t, map[string]string{"a": "https://a3"})
 	logged := len(hook.AllEntries())
 	require.Contains(t, hook.AllEntries()[logged-2].Message, "no longer served")
-	require.Contains(t, hook.LastEntry().Message, "is defined in a.yaml already")
+	require.ErrorContains(t, hook.LastEntry().Data["error"].(error), "is defined in a.yaml already")
+	require.Contains(t, d.State().Faults, "z.yaml: a: metadata.name: the cluster is defined in a.yaml already")
 	d.Load()
 	require.Len(t, hook.AllEntries(), logged, "faults are logged once")
 
@@ -144,9 +145,31 @@ func TestDirectory(t *testing.T) {
 	require.NoError(t, os.Remove(filepath.Join(dir, "a.yaml")))
 	d.Load()
 	s.has(t, map[string]string{"a": "https://other"})
+	require.Len(t, d.State().Faults, 1, "that of c.json")
 	require.NoError(t, os.Remove(filepath.Join(dir, "z.yaml")))
 	d.Load()
 	s.has(t, map[string]string{})
+}
+
+// named adds host names to an object.
+func named(object, hosts string) string {
+	return strings.Replace(object, "spec: {", "spec: {secureServing: {serverNames: ["+hosts+"]}, ", 1)
+}
+
+// TestCheckFindsNamesThatBelongToOthers has a cluster in two files, and host names of other clusters.
+func TestCheckFindsNamesThatBelongToOthers(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"a.yaml": named(object("a", "https://a1"), "p, c"),
+		"b.yaml": object("a", "https://a2") + "---\n" + named(object("c", "https://c1"), "p, q"),
+	} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+	}
+	clusters, err := registry.Check(dir)
+	require.Len(t, clusters, 2)
+	require.EqualError(t, err, "b.yaml: a: metadata.name: the cluster is defined in a.yaml already\n"+
+		"a.yaml: a: spec.secureServing.serverNames[1]: c is a name of cluster c, in b.yaml\n"+
+		"b.yaml: c: spec.secureServing.serverNames[0]: p is a name of cluster a, in a.yaml")
 }
 
 // unknown returns n fields with long names that an UpstreamCluster does not have.
