@@ -356,7 +356,7 @@ func TestManyClusters(t *testing.T) {
 }
 
 // allocationsOfRequest is how many a request and its answer may take in the gateway, the HTTP/2 of both sides included.
-const allocationsOfRequest = 135
+const allocationsOfRequest = 145
 
 // faults makes one cluster hang, one end its connections all the time, and one slow, and says which clusters these are.
 func (s *scale) faults() (faulty func(i int) bool) {

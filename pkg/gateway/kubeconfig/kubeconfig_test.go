@@ -14,9 +14,9 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/netloom/netloom/pkg/serve/authority"
 	"github.com/netloom/netloom/pkg/gateway/definition"
 	"github.com/netloom/netloom/pkg/gateway/kubeconfig"
+	"github.com/netloom/netloom/pkg/serve/authority"
 )
 
 // load reads a kubeconfig with clusters, users and contexts in YAML.
