@@ -31,6 +31,7 @@ func trimPolicy(p *networkingv1.NetworkPolicy) {
 	p.TypeMeta = metav1.TypeMeta{}
 	p.ManagedFields = nil
 	p.Annotations = withoutLastApplied(p.Annotations)
+	trimBeyondBudget(&p.Spec)
 }
 
 func trimNamespace(n *corev1.Namespace) {
