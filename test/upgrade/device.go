@@ -54,10 +54,24 @@ func OwnNetwork(t *testing.T) [2]string {
 	return addresses
 }
 
+// interfaces are those of the device: three networks, and the tunnels of branchHubs, which are up.
+func interfaces() []simulator.Interface {
+	list := []simulator.Interface{
+		{Name: "net0", Address: netip.MustParsePrefix(branchAddress + "/24")},
+		{Name: "net1", Address: netip.MustParsePrefix("10.10.10.15/24"), Default: true},
+		{Name: "net2", Address: netip.MustParsePrefix("10.10.20.15/24")},
+	}
+	for i, hub := range branchHubs() {
+		inside := netip.AddrFrom4([4]byte{192, 168, 1, byte(i + 1)})
+		list = append(list, simulator.Interface{Name: "vti_" + hub, Address: netip.PrefixFrom(inside, 32)})
+	}
+	return list
+}
+
 // NewGateway starts a device where programs look for it: at port 80 of the address of its pod.
 func NewGateway(t *testing.T, address string, packets []simulator.Packet) *Gateway {
 	t.Helper()
-	d, err := simulator.New(simulator.Options{})
+	d, err := simulator.New(simulator.Options{Interfaces: interfaces()})
 	require.NoError(t, err)
 	g := &Gateway{Device: d, Address: netip.MustParseAddr(address), packets: packets}
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", net.JoinHostPort(address, "80"))

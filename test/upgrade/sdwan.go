@@ -19,7 +19,8 @@ import (
 	"github.com/netloom/netloom/test/policygen"
 )
 
-// Branch is a CNF with random SD-WAN objects and NetworkPolicies, which change. Its zones and policies of mwan3 stay, as others refer to them.
+// Branch is a CNF with random SD-WAN objects of every kind that configures one, and NetworkPolicies, which change. Its zones and policies of
+// mwan3 stay, as others refer to them, and so does its SdewanApplication.
 //
 // No two objects that take effect one by one match the same packet: the device does not say in which order it has NetworkFirewallRules.
 type Branch struct {
@@ -40,8 +41,9 @@ func NewBranch(seed uint64, n int) *Branch {
 	b.put("Mwan3Policy", "fixed")
 	b.put("Mwan3Policy", "shared")
 	b.put("IpsecProposal", "strong")
+	b.put("SdewanApplication", "shop")
 	for range n {
-		b.add()
+		b.add(branchKinds()...)
 	}
 	return b
 }
@@ -52,19 +54,23 @@ func branchZones() []string { return []string{"office", "fibre", "mobile"} }
 func branchKinds() []string {
 	return []string{
 		"FirewallForwarding", "FirewallForwarding", "FirewallRule", "FirewallRule", "FirewallRule", "FirewallSNAT", "FirewallDNAT", "Mwan3Rule",
-		"Mwan3Rule", "IpsecSite", "CNFNAT", "CNFRoute", "CNFRouteRule", "NetworkFirewallRule", "NetworkPolicy", "NetworkPolicy",
+		"Mwan3Rule", "IpsecSite", "IpsecHost", "CNFNAT", "CNFRoute", "CNFRouteRule", "CNFService", "CNFLocalService", "CNFHubSite",
+		"NetworkFirewallRule", "NetworkPolicy", "NetworkPolicy",
 	}
 }
 
-// Mutate adds, edits and deletes some objects.
+// Mutate adds, edits and deletes some objects of one part of the device.
 func (b *Branch) Mutate() {
+	of := b.pick("", "", "firewall", "firewall", "mwan3", "ipsec")
+	others := func(kind string) bool { return part(kind) != of }
 	for range 4 {
-		id := b.pick(slices.Sorted(maps.Keys(b.objects))...)
+		ids := slices.DeleteFunc(slices.Sorted(maps.Keys(b.objects)), func(id string) bool { return others(b.objects[id]["kind"].(string)) })
+		id := b.pick(ids...)
 		o := b.objects[id]
 		kind, name := o["kind"].(string), b.name(o)
 		switch {
 		case b.rng.IntN(3) == 0:
-			b.add()
+			b.add(slices.DeleteFunc(branchKinds(), others)...)
 		case b.rng.IntN(2) == 0 || !slices.Contains(branchKinds(), kind):
 			b.put(kind, name)
 		default:
@@ -73,11 +79,26 @@ func (b *Branch) Mutate() {
 	}
 }
 
+// part is what has the objects of a kind take effect: one of the services of the device at a reload, or "" for each object at once. The device
+// has no transaction for several of them, so what changes in two of them at a time has a state in between, whatever the version.
+func part(kind string) string {
+	switch kind {
+	case "Mwan3Policy", "Mwan3Rule":
+		return "mwan3"
+	case "IpsecHost", "IpsecProposal", "IpsecSite":
+		return "ipsec"
+	case "FirewallDNAT", "FirewallForwarding", "FirewallRule", "FirewallSNAT", "FirewallZone", "NetworkPolicy":
+		return "firewall"
+	}
+	return ""
+}
+
 func (*Branch) name(o map[string]any) string { return o["metadata"].(map[string]any)["name"].(string) }
 
-func (b *Branch) add() {
+// add adds an object of one of some kinds.
+func (b *Branch) add(kinds ...string) {
 	b.serial++
-	b.put(b.pick(branchKinds()...), fmt.Sprintf("%s.thing-%d", b.pick("a", "an-uncommonly-long-name-of-a"), b.serial))
+	b.put(b.pick(kinds...), fmt.Sprintf("%s.thing-%d", b.pick("a", "an-uncommonly-long-name-of-a"), b.serial))
 }
 
 // put adds an object with a random spec, or replaces its spec.
@@ -117,14 +138,8 @@ func (b *Branch) spec(kind, name string) map[string]any {
 		}}
 	case "IpsecProposal":
 		return map[string]any{"encryption_algorithm": b.pick("aes128", "aes256"), "hash_algorithm": "sha256", "dh_group": "modp3072"}
-	case "IpsecSite":
-		return map[string]any{
-			"remote": fmt.Sprintf("10.10.10.%d", n), "authentication_method": "psk", "pre_shared_key": b.pick("only-for-tests", "for-tests-too"),
-			"crypto_proposal": []any{"strong"}, "connections": []any{map[string]any{
-				"name": "all", "conn_type": "tunnel", "mode": "start", "local_subnet": "172.16.70.0/24",
-				"remote_subnet": fmt.Sprintf("10.6.%d.0/24", n), "crypto_proposal": []any{"strong"},
-			}},
-		}
+	case "IpsecSite", "IpsecHost":
+		return b.tunnel(kind, n)
 	case "FirewallForwarding":
 		return map[string]any{"src": zone(), "dest": zone()}
 	case "FirewallRule":
@@ -146,6 +161,22 @@ func (b *Branch) spec(kind, name string) map[string]any {
 	}
 }
 
+// tunnel returns the spec of a peer of IPsec.
+func (b *Branch) tunnel(kind string, n int) map[string]any {
+	connection := map[string]any{
+		"name": "all", "conn_type": "tunnel", "mode": "start", "remote_subnet": fmt.Sprintf("10.6.%d.0/24", n), "crypto_proposal": []any{"strong"},
+	}
+	if kind == "IpsecHost" {
+		connection["local_sourceip"] = "%config"
+	} else {
+		connection["local_subnet"] = "172.16.70.0/24"
+	}
+	return map[string]any{
+		"remote": fmt.Sprintf("10.10.10.%d", n), "authentication_method": "psk", "pre_shared_key": b.pick("only-for-tests", "for-tests-too"),
+		"crypto_proposal": []any{"strong"}, "connections": []any{connection},
+	}
+}
+
 // single returns the spec of an object that takes effect alone, and of a NetworkPolicy.
 func (b *Branch) single(kind string, n int) map[string]any {
 	switch kind {
@@ -155,6 +186,20 @@ func (b *Branch) single(kind string, n int) map[string]any {
 		return map[string]any{"dst": fmt.Sprintf("10.8.%d.0/24", n), "gw": b.pick("172.16.70.1", "172.16.70.2"), "dev": "net0", "table": b.pick("cnf", "default")}
 	case "CNFRouteRule":
 		return map[string]any{"src": fmt.Sprintf("172.16.70.%d", branchPods+n), "prio": fmt.Sprint(200 + n), "table": "40"}
+	case "CNFService":
+		return map[string]any{"fullname": b.local(), "port": fmt.Sprint(branchPorts + n), "dport": "80"}
+	case "CNFLocalService":
+		return map[string]any{"localservice": b.local(), "localport": "8080", "remoteservice": serviceName(remote(n)), "remoteport": "80"}
+	case "CNFHubSite":
+		site := map[string]any{"type": b.pick("Hub", "Device"), "subnet": fmt.Sprintf("10.11.%d.0/24", n)}
+		if site["type"] == "Hub" {
+			site["hubip"] = b.pick(branchHubs()...)
+		} else {
+			site["devicepip"] = branchAddress
+		}
+		return site
+	case "SdewanApplication":
+		return map[string]any{"podSelector": map[string]any{"matchLabels": map[string]any{"app": b.pick("a", "b", "c")}}}
 	case "NetworkFirewallRule":
 		return map[string]any{"src": b.pick("net0", "net1"), "dest": "net2", "dest_ip": fmt.Sprintf("10.9.%d.0/24", n), "proto": "tcp", "target": b.pick("DROP", "ACCEPT")}
 	}
@@ -173,11 +218,54 @@ func (b *Branch) single(kind string, n int) map[string]any {
 }
 
 const (
+	branchAddress = "172.16.70.39" // of the CNF, in the network of its pods
+
 	branchPods  = 5    // the last byte of the address of the first pod behind the CNF
 	branchPorts = 3000 // translations have ports from here on
 )
 
-// Text returns all manifests: the CNF with its address, six pods behind it, and the objects.
+// branchHubs are the other ends of the CNF's tunnels.
+func branchHubs() []string { return []string{"10.10.10.1", "10.10.10.2"} }
+
+// branchServices are the Services of the cluster that objects lead to, with their addresses.
+func branchServices() map[string]string {
+	return map[string]string{"web": "10.5.0.1", "db": "10.5.1.1"}
+}
+
+// local is the DNS name of one of branchServices.
+func (b *Branch) local() string {
+	return serviceName(b.pick(slices.Sorted(maps.Keys(branchServices()))...))
+}
+
+// remote is the name of the Service whose packets a CNFLocalService redirects, one for each of them.
+func remote(n int) string { return fmt.Sprintf("remote-%d", n) }
+
+// serviceName is the DNS name of a Service.
+func serviceName(name string) string { return name + ".edge.svc.cluster.local" }
+
+// services are the Services that objects name.
+func (b *Branch) services() []map[string]any {
+	addresses := branchServices()
+	for _, o := range b.objects {
+		if o["kind"] == "CNFLocalService" {
+			n := own(b.name(o))
+			addresses[remote(n)] = fmt.Sprintf("10.7.0.%d", n)
+		}
+	}
+	var list []map[string]any
+	for _, name := range slices.Sorted(maps.Keys(addresses)) {
+		list = append(list, map[string]any{
+			"apiVersion": "v1", "kind": "Service", "metadata": map[string]any{"namespace": "edge", "name": name},
+			"spec": map[string]any{
+				"clusterIP": addresses[name], "clusterIPs": []any{addresses[name]}, "ipFamilies": []any{"IPv4"}, "type": "ClusterIP",
+				"ports": []any{map[string]any{"name": "http", "port": 80, "protocol": "TCP"}},
+			},
+		})
+	}
+	return list
+}
+
+// Text returns all manifests: the CNF with its address, six pods behind it, the Services that objects name, and the objects.
 func (b *Branch) Text(t testing.TB, address netip.Addr) []byte {
 	t.Helper()
 	list := []map[string]any{branchPod("cnf-0", address, map[string]any{v1alpha1.LabelPurpose: branchPurpose})}
@@ -187,6 +275,7 @@ func (b *Branch) Text(t testing.TB, address netip.Addr) []byte {
 		at := netip.AddrFrom4([4]byte{172, 16, 70, byte(branchPods + i)})
 		list = append(list, branchPod(fmt.Sprintf("pod-%d", i), at, map[string]any{"app": []string{"a", "b", "c"}[i%3]}))
 	}
+	list = append(list, b.services()...)
 	for _, id := range slices.Sorted(maps.Keys(b.objects)) {
 		list = append(list, b.objects[id])
 	}
@@ -231,9 +320,11 @@ func Packets(seed uint64, n int) []simulator.Packet {
 			{10, 6, k, 1},
 			{10, 8, k, 1},
 			{10, 9, k, 1},
+			{10, 7, 0, k},
+			{10, 11, k, 1},
 			{1, 2, 3, 4},
 			{10, 10, 10, 15},
-		}[rng.IntN(8)])
+		}[rng.IntN(10)])
 		p.DstPort = []uint16{22, 80, 80, 443, branchPorts + uint16(k)}[rng.IntN(5)]
 		list = append(list, p)
 	}
