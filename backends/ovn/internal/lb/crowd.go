@@ -48,7 +48,7 @@ func (c *crowd) admit(f *intent.Frontend, all []netip.AddrPort) []netip.AddrPort
 	}
 	out := make([]netip.AddrPort, len(lowest))
 	for i := range lowest {
-		out[i] = lowest[i].AddrPort
+		out[i] = lowest[i].addr
 	}
 	slices.SortFunc(out, netip.AddrPort.Compare)
 	return out
@@ -57,11 +57,11 @@ func (c *crowd) admit(f *intent.Frontend, all []netip.AddrPort) []netip.AddrPort
 // ranked is a backend with its hash.
 type ranked struct {
 	rank uint64
-	netip.AddrPort
+	addr netip.AddrPort
 }
 
 func (r ranked) compare(o ranked) int {
-	return cmp.Or(cmp.Compare(r.rank, o.rank), r.AddrPort.Compare(o.AddrPort))
+	return cmp.Or(cmp.Compare(r.rank, o.rank), r.addr.Compare(o.addr))
 }
 
 // rankOf is the FNV-1a hash of an address and port: package hash/fnv would allocate for each.
@@ -71,8 +71,8 @@ func rankOf(a netip.AddrPort) uint64 {
 	for _, b := range a.Addr().As16() {
 		add(b)
 	}
-	add(byte(a.Port() >> 8))
-	add(byte(a.Port()))
+	add(byte(a.Port() >> 8 & 0xff))
+	add(byte(a.Port() & 0xff))
 	return h
 }
 
