@@ -11,7 +11,7 @@ import (
 )
 
 // maxBackends is how many backends an address and port may have. A switch gets them as one group, in one OpenFlow message of up to 65,535
-// bytes; each takes 80 with IPv4 and 96 with IPv6, and 16 more without SNAT (ovn-controller 23.03, encode_ct_lb). If a group does not fit,
+// bytes; each takes 80 with IPv4, and by the encoding 96 with IPv6, and 16 more without SNAT (OVN 23.03). If a group does not fit,
 // ovn-controller sends a message that the switch cannot read, loses its connection, and none of the groups of any load balancer is left on
 // any node (measured: 818 with IPv4 work, 822 do not). The rest of the message is for what later versions add.
 const maxBackends = 500
