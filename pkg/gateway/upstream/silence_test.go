@@ -83,14 +83,18 @@ func TestABusyServerIsNotAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServers()
 		c := start(t, s, object("a"))
+		asked := func() (times int) {
+			s.change(func() { times = s.pings })
+			return times
+		}
 		for range 120 {
 			s.change(func() { s.heard = time.Now() })
 			time.Sleep(500 * time.Millisecond)
 		}
-		require.Zero(t, s.pings)
+		require.Zero(t, asked())
 		s.change(func() { s.hangs["a"] = true })
 		time.Sleep(2500*time.Millisecond - time.Nanosecond)
-		require.Equal(t, 1, s.pings)
+		require.Equal(t, 1, asked())
 		require.Equal(t, map[string]bool{"a": true}, readyOf(c))
 		time.Sleep(time.Nanosecond)
 		synctest.Wait()
