@@ -47,8 +47,14 @@ func startProgram(t *testing.T, ca *authority, clusters []*v1alpha1.UpstreamClus
 		write("clusters/"+c.Name+".json", text)
 	}
 	cert, key := ca.issue("gateway", nil, "*.example")
-	cmd := exec.CommandContext(t.Context(), *scaleProgram, "gateway", "--clusters", filepath.Join(dir, "clusters"),
+	return launch(t, *scaleProgram, "gateway", "--clusters", filepath.Join(dir, "clusters"),
 		"--tls-cert", write("tls.crt", cert), "--tls-key", write("tls.key", key), "--listen", "127.0.0.1:0", "--metrics-listen=", "--log-format", "json")
+}
+
+// launch starts a program, and returns the address that it logs.
+func launch(t *testing.T, name string, args ...string) (p *program, address string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), name, args...)
 	log, err := cmd.StderrPipe()
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
@@ -62,7 +68,7 @@ func startProgram(t *testing.T, ca *authority, clusters []*v1alpha1.UpstreamClus
 			address = found[1]
 		}
 	}
-	require.NotEmpty(t, address, "the gateway has ended before it serves")
+	require.NotEmpty(t, address, "%s has ended before it serves", name)
 	go func() {
 		for lines.Scan() { // so that it can log
 		}

@@ -309,6 +309,13 @@ func TestManyClusters(t *testing.T) {
 	s.load(*scaleRate, 0.2, none) // connections are warm
 	idle := s.load(*scaleRate, *scaleSeconds, none)
 	require.Zero(t, idle.failed.Load())
+	least := &measured{}
+	if s.program != nil {
+		bare := s.bare()
+		bare.load(*scaleRate, 0.2, none)
+		least = bare.load(*scaleRate, *scaleSeconds, none)
+		require.Zero(t, least.failed.Load())
+	}
 
 	alone := &crowd{}
 	if s.program == nil { // what both ends need is in the same process
@@ -348,11 +355,11 @@ func TestManyClusters(t *testing.T) {
 	average, _ := os.ReadFile("/proc/loadavg")
 	row := func(what string, m *measured) string {
 		return fmt.Sprintf("| %s | %v | %v | %v | %v | %v |\n", what, quantile(m.direct, 0.5), quantile(m.through, 0.5), quantile(m.direct, 0.99), quantile(m.through, 0.99),
-			m.cpu/time.Duration(len(m.through)))
+			m.cpu/time.Duration(max(1, len(m.through))))
 	}
-	t.Logf("%d clusters, %d requests/s and as many directly, %d watches; load average %s\n%s%s%sconnections opened for the watches: %d; a watch: %d bytes",
+	t.Logf("%d clusters, %d requests/s and as many directly, %d watches; load average %s\n%s%s%s%sconnections opened for the watches: %d; a watch: %d bytes",
 		len(s.servers), *scaleRate, *scaleWatches, strings.TrimSpace(string(average)),
-		row("no watches", idle), row("all watches", loaded), row("and three clusters faulty: the others", others), total, added)
+		row("the least proxy", least), row("no watches", idle), row("all watches", loaded), row("and three clusters faulty: the others", others), total, added)
 }
 
 // allocationsOfRequest is how many a request and its answer may take in the gateway, the HTTP/2 of both sides included.
