@@ -24,7 +24,7 @@ const (
 	Ports
 	// Frontends are the pairs of an address and a port of a Service, those of node ports on each address of the nodes.
 	Frontends
-	// Backends are the endpoints behind each port of a Service, once for each of its addresses that is not a node's.
+	// Backends are the endpoints behind each port of a Service, once in each family and again for each of its addresses that is not a node's.
 	Backends
 	// Labels are the labels and named ports of a pod.
 	Labels
