@@ -52,7 +52,7 @@ E2E_FILES   := $(shell grep -rlE --include='*_test.go' '^//go:build e2e' backend
 E2E_ROOMS   := $(addprefix ./,$(sort $(patsubst %/,%,$(dir $(E2E_FILES)))))
 E2E_TESTS   := $(shell cat $(E2E_FILES) | sed -nE 's/^func (Test[A-Za-z0-9_]+).*/\1/p' | sort -u)
 
-# An OVN with tiers, beside the installed one, and the tests that it may decide.
+# An OVN with tiers, beside the installed one, and the tests whose outcome may differ on it.
 TIERED      := .cache/ovn-trixie
 TIERED_TESTS := TestGenerated TestClusterPolicyPackets TestRepliesPassADenyThatIsAlone TestAnEqualPolicyCausesNoRecompute \
 	TestEndpointForms TestStagedPoliciesOnLiveTraffic TestNoOpenInstant
@@ -189,7 +189,7 @@ e2e: ## Run the tests on a real OVN (root, OVN and Open vSwitch installed)
 	$(GO) test -tags e2e -count=1 -p 1 -timeout 12m -run '^($(subst $(space),|,$(strip $(E2E_TESTS))))$$' $(E2E_ROOMS)
 
 .PHONY: e2e-tiers
-e2e-tiers: $(TIERED) ## Run those that depend on OVN's release on OVN 25.03, which has tiers (root; downloads it)
+e2e-tiers: $(TIERED) ## Run the tests on a real OVN that may depend on its release, on OVN 25.03 with ACL tiers (root; downloads it)
 	PATH=$(CURDIR)/$(TIERED)/bin:$$PATH $(GO) test -tags e2e -count=1 -v -timeout 10m \
 		-run '^($(subst $(space),|,$(strip $(TIERED_TESTS))))$$' ./test/e2e -tiers -seed=1 -seeds=12
 

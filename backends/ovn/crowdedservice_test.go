@@ -29,7 +29,7 @@ func TestACrowdedServiceUsesSomeOfItsBackends(t *testing.T) {
 	p := r.plan(t, snap)
 	require.Len(t, p.Skips, 1)
 	require.Equal(t, string(crowded.ID), p.Skips[0].Intent)
-	require.Equal(t, "tcp/10.96.0.1:80: 500 of its 1000 backends are used, as many as OVN can install behind an address", p.Skips[0].Reason)
+	require.Equal(t, "tcp/10.96.0.1:80: 500 of its 1000 backends are used: with too many behind an address and port, OVN can install none", p.Skips[0].Reason)
 	require.NoError(t, r.backend.Apply(t.Context(), p))
 	r.reached = snap.Revision()
 	again, err := r.backend.Plan(t.Context(), snap, 0)

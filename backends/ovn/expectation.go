@@ -90,7 +90,7 @@ func (e *expectation) add(o *nb.Op) {
 	}
 }
 
-// meet takes it that an op was reported exactly as it was added.
+// meet records that the database reported an op exactly as it was written.
 func (e *expectation) meet(o *nb.Op) {
 	if o.Verb == backends.Create {
 		for _, c := range e.cells {

@@ -33,7 +33,7 @@ type server struct {
 	log *bytes.Buffer // to be read once it has ended
 }
 
-// TestEveryListenerIsBounded starts every command that serves clients on a network, and asks the kernel where it listens: a listener that is
+// TestEveryListenerIsBounded starts the commands that serve in production, and asks the kernel where each listens: a listener that is
 // added is found, and has to be counted here. Each one gets more connections from one address than it may have, on which clients do what
 // costs nothing. It holds no more than it may, and answers another address. docs/security.md has the bounds.
 func TestEveryListenerIsBounded(t *testing.T) {

@@ -15,8 +15,8 @@ import (
 )
 
 // TestCrowdedService creates a Service with so many endpoints that OVN cannot install all of them behind an address: ovn-controller would lose
-// its connection to the switch with each attempt, and every other Service its backends. It gets as many as it can have, in both families, and
-// the others go on. A Service with the most endpoints that the API takes for one of them costs no more.
+// its connection to the switch with each attempt, and every other Service its backends. It gets 500 in each family, and connections to the others are
+// still answered: with 900 endpoints of each family, just over what OVN can install, and with 20,000.
 func TestCrowdedService(t *testing.T) {
 	const most = 500
 	m := newMall(t)

@@ -42,7 +42,7 @@ type file struct {
 	names   []string // of objects that the file has had since it was last readable
 	fault   string   // why it cannot be read
 	garbled string   // why a document in it is no object
-	again   string   // which of its objects another file has, which is used
+	again   []string // of its objects, those that an earlier file has, too, which is used
 }
 
 // NewDirectory makes a source that reads nothing before Run or Load. It calls changed after each change of State, unless
@@ -101,7 +101,7 @@ func (d *Directory) Load() {
 	var faults []string
 	for _, name := range names {
 		f := d.files[name]
-		if why := cmp.Or(f.fault, f.garbled, f.again); why != "" {
+		if why := cmp.Or(f.fault, f.garbled, strings.Join(f.again, "; ")); why != "" {
 			faults = append(faults, name+": "+why)
 		}
 	}
@@ -185,14 +185,14 @@ func (d *Directory) apply(files []string) {
 	from := map[string]string{}
 	for _, name := range files {
 		f := d.files[name]
-		f.again = ""
+		f.again = nil
 		for _, e := range f.entries {
 			if e.Name == "" {
 				continue
 			}
 			if first, again := from[e.Name]; again {
 				err := errAgain(e.Name, first)
-				f.again = err.Error()
+				f.again = append(f.again, err.Error())
 				d.log.WithFields(logrus.Fields{"file": name, "cluster": e.Name}).WithError(err).Error("a cluster is defined in two files, of which the first is used")
 				continue
 			}

@@ -42,7 +42,7 @@ func NewAPI(opts Options, log logrus.FieldLogger) *API {
 	return &API{opts: opts, log: log}
 }
 
-// Follow adds a kind. Its informer has to use the ListWatch of the result.
+// Follow adds a kind. Its reflector or informer has to use the ListWatch of the result.
 func (a *API) Follow(resource string, lw *cache.ListWatch) *Kind {
 	k := &Kind{api: a, resource: resource, list: lw.ListWithContextFunc, renewals: map[source.RenewalCause]int{}}
 	k.heard.relisted = func(ctx context.Context, version string) { a.relisted(ctx, k, version) }

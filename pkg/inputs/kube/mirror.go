@@ -14,8 +14,8 @@ import (
 	"k8s.io/utils/clock"
 )
 
-// mirror holds the objects of one kind as the API has them. It is what an informer of client-go is, without the queue and the two
-// goroutines that it has between the watch and its only handler: the goroutine that reads the watch stores an object and handles it.
+// mirror holds the objects of one kind as the API has them. It does what an informer of client-go does, without the queue and the three
+// goroutines between the watch and the handler: the goroutine that reads the watch stores each object and calls the handler.
 // Reading is safe for concurrent use.
 type mirror struct {
 	cache.Store

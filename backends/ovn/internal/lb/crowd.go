@@ -24,7 +24,7 @@ type crowd struct {
 
 // String describes the crowd to users.
 func (c *crowd) String() string {
-	return fmt.Sprintf("%s: %d of its %d backends are used, as many as OVN can install behind an address", c.of, maxBackends, c.size)
+	return fmt.Sprintf("%s: %d of its %d backends are used: with too many behind an address and port, OVN can install none", c.of, maxBackends, c.size)
 }
 
 // admit returns the backends that a frontend gets, in order: those with the lowest hashes if there are too many, so that one that comes or
