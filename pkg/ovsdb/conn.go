@@ -24,6 +24,7 @@ type conn struct {
 	nc     net.Conn
 	turn   chan struct{} // of size 1, full while somebody writes to nc
 	out    chan []byte   // what the writer writes
+	queued atomic.Int64  // how much of that is not written yet
 	down   chan struct{} // closed when the connection ended
 	notify func(method string, params json.RawMessage)
 
@@ -241,6 +242,7 @@ func (c *conn) answer(m *message) {
 
 // send queues bytes for the writer. After the end they are dropped.
 func (c *conn) send(b []byte) {
+	c.queued.Add(1)
 	select {
 	case c.out <- b:
 	case <-c.down:
@@ -253,6 +255,7 @@ func (c *conn) write() {
 		case b := <-c.out:
 			c.turn <- struct{}{} // a call that has it ends with the connection at the latest
 			_, err := c.nc.Write(b)
+			c.queued.Add(-1)
 			<-c.turn
 			if err != nil {
 				c.close(fmt.Errorf("write: %w", err))
@@ -264,8 +267,8 @@ func (c *conn) write() {
 	}
 }
 
-// writeNow writes a request in the goroutine of the call, which saves a switch to the writer and back, unless somebody writes already: then it
-// reports false. It gives the connection up if ctx ends or the time comes before everything is written, since nobody can continue half a
+// writeNow writes a request in the goroutine of the call, which saves a switch to the writer and back, unless somebody writes already or has
+// queued something, which must not be overtaken: a call that was given up may still be there. Then it reports false. It gives the connection up if ctx ends or the time comes before everything is written, since nobody can continue half a
 // request.
 func (c *conn) writeNow(ctx context.Context, request []byte, until time.Time) bool {
 	select {
@@ -274,12 +277,15 @@ func (c *conn) writeNow(ctx context.Context, request []byte, until time.Time) bo
 		return false
 	}
 	defer func() { <-c.turn }()
+	if c.queued.Load() > 0 {
+		return false
+	}
+	_ = c.nc.SetWriteDeadline(until) // first, so that an end of ctx is not undone
 	ended := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(ended)
 		_ = c.nc.SetWriteDeadline(time.Unix(1, 0)) // fails only if the connection has ended
 	})
-	_ = c.nc.SetWriteDeadline(until)
 	_, err := c.nc.Write(request)
 	if !stop() {
 		<-ended
@@ -335,11 +341,13 @@ func (c *conn) exchange(ctx context.Context, params []byte, weight int64, waits 
 		return nil, fmt.Errorf("%s: %w", method, ErrNotConnected)
 	}
 	if !c.writeNow(ctx, request, until) {
+		c.queued.Add(1)
 		select {
 		case c.out <- request:
 		case <-c.down:
 			return nil, fmt.Errorf("%s: %w", method, ErrNotConnected)
 		case <-ctx.Done():
+			c.queued.Add(-1)
 			return nil, fmt.Errorf("%s: %w: %w", method, errUnsent, ctx.Err())
 		case <-late.C:
 			c.close(errLate)

@@ -2,6 +2,7 @@ package ovsdb
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -59,4 +60,36 @@ func TestACallWritesItself(t *testing.T) {
 	}) / calls
 	t.Logf("%.2f goroutine switches for each call", each)
 	require.Less(t, each, 3.5)
+}
+
+// TestWhatIsQueuedIsNotOvertaken gives up a call that was queued because somebody wrote. The next call may not pass what is left of it.
+func TestWhatIsQueuedIsNotOvertaken(t *testing.T) {
+	ours, theirs := net.Pipe()
+	c := newConn(ours, limits{"OVN_Northbound", 1 << 20, time.Hour}, func(string, json.RawMessage) {})
+	c.turn <- struct{}{} // somebody writes
+	ctx, cancel := context.WithCancel(t.Context())
+	gaveUp := make(chan error)
+	go func() {
+		_, err := c.call(ctx, "transact", []byte("[1]"), 0, nil)
+		gaveUp <- err
+	}()
+	await.True(t, func() bool { return len(c.out) == 1 }, "the call is queued")
+	cancel()
+	require.ErrorIs(t, <-gaveUp, context.Canceled)
+	<-c.turn
+	require.False(t, c.writeNow(t.Context(), []byte("[2]"), time.Now()))
+	read := make(chan string)
+	go func() {
+		b := make([]byte, 100)
+		n, _ := theirs.Read(b)
+		read <- string(b[:n])
+		n, _ = theirs.Read(b)
+		read <- string(b[:n])
+	}()
+	go c.write()
+	require.Contains(t, <-read, `"params":[1]`)
+	await.True(t, func() bool { return c.queued.Load() == 0 }, "it is written")
+	require.True(t, c.writeNow(t.Context(), []byte("[2]"), time.Now().Add(time.Hour)))
+	require.Equal(t, "[2]", <-read)
+	c.close(errClosed)
 }

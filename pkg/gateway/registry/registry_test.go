@@ -170,6 +170,17 @@ func TestCheckFindsNamesThatBelongToOthers(t *testing.T) {
 	require.EqualError(t, err, "b.yaml: a: metadata.name: the cluster is defined in a.yaml already\n"+
 		"a.yaml: a: spec.secureServing.serverNames[1]: c is a name of cluster c, in b.yaml\n"+
 		"b.yaml: c: spec.secureServing.serverNames[0]: p is a name of cluster a, in a.yaml")
+
+	dir = t.TempDir()
+	for name, text := range map[string]string{
+		"a.yaml": named(object("z", "https://z1"), "p") + "---\n" + object("faulty", "no URL"),
+		"b.yaml": named(object("c", "https://c1"), "p") + "---\n" + object("faulty", "https://f1"),
+	} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+	}
+	_, err = registry.Check(dir)
+	require.ErrorContains(t, err, "b.yaml: faulty: metadata.name: the cluster is defined in a.yaml already", "the gateway does not serve it either")
+	require.ErrorContains(t, err, "a.yaml: z: spec.secureServing.serverNames[0]: p is a name of cluster c, in b.yaml", "the file does not decide")
 }
 
 // unknown returns n fields with long names that an UpstreamCluster does not have.
