@@ -52,6 +52,15 @@ spec: {network: [office], input: ACCEPT, output: ACCEPT, forward: ACCEPT}
 		fmt.Fprintf(&b, "{apiVersion: policy.networking.k8s.io/v1alpha2, kind: ClusterNetworkPolicy, metadata: {name: many-%d}, "+
 			"spec: {tier: Admin, priority: %d, subject: {namespaces: {}}, ingress: [%s]}}\n---\n", i, i, strings.Join(rules, ", "))
 	}
+	var endpoints []string
+	for i := range 600 {
+		endpoints = append(endpoints, fmt.Sprintf("{addresses: [172.17.%d.%d]}", i/250, 1+i%250))
+	}
+	b.WriteString("{apiVersion: v1, kind: Service, metadata: {name: crowded, namespace: a}, " +
+		"spec: {clusterIP: 10.96.0.9, clusterIPs: [10.96.0.9], ports: [{port: 80, protocol: TCP}]}}\n---\n")
+	fmt.Fprintf(&b, "{apiVersion: discovery.k8s.io/v1, kind: EndpointSlice, metadata: {name: crowded, namespace: a, "+
+		"labels: {kubernetes.io/service-name: crowded}}, addressType: IPv4, ports: [{port: 8080, protocol: TCP}], endpoints: [%s]}\n---\n",
+		strings.Join(endpoints, ", "))
 	var passes, allows []string
 	for i := range 25 {
 		passes = append(passes, fmt.Sprintf("{action: Pass, from: [{pods: {namespaceSelector: {}, podSelector: {matchLabels: {app: p%d}}}}]}", i))

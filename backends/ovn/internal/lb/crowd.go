@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/netloom/netloom/backends"
+
 	"github.com/netloom/netloom/pkg/intent"
 )
 
@@ -22,9 +24,20 @@ type crowd struct {
 	size int
 }
 
-// String describes the crowd to users.
-func (c *crowd) String() string {
-	return fmt.Sprintf("%s: %d of its %d backends are used: with too many behind an address and port, OVN can install none", c.of, maxBackends, c.size)
+// note takes the number of backends that a frontend has.
+func (c *crowd) note(f *intent.Frontend, size int) {
+	if size > maxBackends && size > c.size {
+		c.of, c.size = f, size
+	}
+}
+
+// skips reports the crowd; nothing if there is none.
+func (c *crowd) skips(lb *intent.LoadBalancer) []backends.Skip {
+	if c.size == 0 {
+		return nil
+	}
+	return []backends.Skip{{Intent: string(lb.ID), Reason: fmt.Sprintf(
+		"%s: %d of its %d backends are used: with too many behind an address and port, OVN can install none", c.of, maxBackends, c.size)}}
 }
 
 // admit returns the backends that a frontend gets, in order: those with the lowest hashes if there are too many, so that one that comes or
@@ -33,9 +46,7 @@ func (c *crowd) admit(f *intent.Frontend, all []netip.AddrPort) []netip.AddrPort
 	if len(all) <= maxBackends {
 		return all
 	}
-	if len(all) > c.size {
-		c.of, c.size = f, len(all)
-	}
+	c.note(f, len(all))
 	lowest := make([]ranked, 0, maxBackends+1)
 	for _, a := range all {
 		r := ranked{rankOf(a), a}

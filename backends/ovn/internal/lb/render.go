@@ -124,7 +124,7 @@ func (r *renderer) chassis() []chassis {
 }
 
 // onlyNode returns the node if there is exactly one, as in the database of one node; otherwise nil. What depends on the node is the same
-// everywhere then, and needs no variable, for each change of which ovn-northd computes everything anew (ADR 44).
+// everywhere then, so it needs no variable: ovn-northd recomputes everything for each changed one (ADR 44).
 func (r *renderer) onlyNode() *intent.Node {
 	var only *intent.Node
 	for n := range r.want.Nodes() {
@@ -176,7 +176,7 @@ func (r *renderer) render(lb *intent.LoadBalancer) *rendering {
 		return w.rendering
 	}
 	if !r.Settings.HashAffinity {
-		w.skips = append(w.skips, LimitOf(lb)...)
+		w.skips = append(w.skips, affinityLimit(lb)...)
 	}
 	var denying []*intent.Frontend
 	for i := range lb.Frontends {
@@ -193,9 +193,7 @@ func (r *renderer) render(lb *intent.LoadBalancer) *rendering {
 			denying = append(denying, f)
 		}
 	}
-	if w.crowd.size > 0 {
-		w.skip("%s", &w.crowd)
-	}
+	w.skips = append(w.skips, w.crowd.skips(lb)...)
 	if w.hashed {
 		w.skip("session affinity by the hash of the client's address holds only while the backends stay the same")
 	}
@@ -203,8 +201,21 @@ func (r *renderer) render(lb *intent.LoadBalancer) *rendering {
 	return w.rendering
 }
 
-// LimitOf reports a session affinity that is longer than a database can express.
+// LimitOf reports what no database can express: a session affinity that is too long, and too many backends that are the same on every node.
 func LimitOf(lb *intent.LoadBalancer) []backends.Skip {
+	var c crowd
+	for i := range lb.Frontends {
+		f := &lb.Frontends[i]
+		for _, p := range partsOf(f) {
+			if !f.PerNode(p.inside) {
+				c.note(f, len(usable(f, f.Choose(nil, p.inside))))
+			}
+		}
+	}
+	return append(c.skips(lb), affinityLimit(lb)...)
+}
+
+func affinityLimit(lb *intent.LoadBalancer) []backends.Skip {
 	if lb.Affinity <= maxAffinity {
 		return nil
 	}
@@ -270,14 +281,7 @@ func (w *writer) frontend(f *intent.Frontend, p part) {
 // value formats the chosen backends. If there are no backends at all, the value is empty and OVN rejects flows; if none
 // of them was chosen, it is a backend that never answers, so that flows are dropped.
 func (w *writer) value(f *intent.Frontend, chosen []intent.Backend) string {
-	var targets []netip.AddrPort
-	for i := range chosen {
-		// With the unspecified address as a backend, the switch rejects every flow of the chassis (measured on 23.03).
-		if a := chosen[i].Addr; a.IsValid() && !a.IsUnspecified() && a.Is4() == f.Addr.Is4() {
-			targets = append(targets, chosen[i].AddrPort())
-		}
-	}
-	switch {
+	switch targets := usable(f, chosen); {
 	case len(targets) > 0:
 		return joined(w.crowd.admit(f, targets))
 	case len(f.Backends) == 0 && w.lb.RejectEmpty:
@@ -285,6 +289,18 @@ func (w *writer) value(f *intent.Frontend, chosen []intent.Backend) string {
 	default:
 		return unreachable(intent.FamilyOf(f.Addr))
 	}
+}
+
+// usable returns the chosen backends that a frontend can have.
+func usable(f *intent.Frontend, chosen []intent.Backend) []netip.AddrPort {
+	var out []netip.AddrPort
+	for i := range chosen {
+		// With the unspecified address as a backend, the switch rejects every flow of the chassis (measured on 23.03).
+		if a := chosen[i].Addr; a.IsValid() && !a.IsUnspecified() && a.Is4() == f.Addr.Is4() {
+			out = append(out, chosen[i].AddrPort())
+		}
+	}
+	return out
 }
 
 // skipUnspecified reports a backend that value leaves out.
