@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/netloom/netloom/backends"
-
 	"github.com/netloom/netloom/pkg/intent"
 )
 
