@@ -45,6 +45,20 @@ func (w *legWatch) has(text string) bool {
 	return slices.ContainsFunc(w.all(), func(line string) bool { return strings.Contains(line, text) })
 }
 
+// parts describes where the events of a watch part from those of another, empty if they do not.
+func (w *legWatch) parts(from *legWatch) string {
+	got, want := w.all(), from.all()
+	at := 0
+	for at < min(len(got), len(want)) && got[at] == want[at] {
+		at++
+	}
+	if at == len(got) && at == len(want) {
+		return ""
+	}
+	next := func(all []string) []string { return all[at:min(at+1, len(all))] }
+	return fmt.Sprintf("%d events and %d, from %d: %.300q and %.300q", len(got), len(want), at, next(got), next(want))
+}
+
 // begin opens a watch on each leg.
 func (e *equal) begin(path, query string) []*legWatch {
 	e.t.Helper()

@@ -138,7 +138,7 @@ func TestTheOwnersGateway(t *testing.T) {
 		"a valid token": func(c *rest.Config) { c.BearerToken = g.kube.Token("gateway", "web") },
 		"the administrator's certificate of the cluster": func(c *rest.Config) {
 			own := g.kube.Config()
-			c.CertFile, c.KeyFile = own.CertFile, own.KeyFile
+			c.CertData, c.KeyData = own.CertData, own.KeyData
 		},
 	} {
 		_, err := g.client("", func(c *rest.Config) {

@@ -151,7 +151,7 @@ func (g *gatewayRig) client(name string, change func(c *rest.Config)) kubernetes
 
 // withToken replaces the certificate by a token.
 func withToken(token string) func(c *rest.Config) {
-	return func(c *rest.Config) { c.CertFile, c.KeyFile, c.BearerToken = "", "", token }
+	return func(c *rest.Config) { c.CertData, c.KeyData, c.BearerToken = nil, nil, token }
 }
 
 // whoami asks the API server who it thinks is asking.
@@ -202,7 +202,7 @@ func TestGateway(t *testing.T) {
 		_, err := whoami(t, g.client("b.example", withToken(web)))
 		require.True(t, apierrors.IsUnauthorized(err), "%v", err)
 		_, err = whoami(t, g.client("b.example", func(c *rest.Config) {
-			c.CertFile, c.KeyFile = a.Config().CertFile, a.Config().KeyFile
+			c.CertData, c.KeyData = a.Config().CertData, a.Config().KeyData
 		}))
 		require.True(t, apierrors.IsUnauthorized(err), "%v", err)
 		_, err = whoami(t, g.client("b.example", withToken("")))

@@ -18,6 +18,7 @@ type failure struct {
 	repeat string // the command that runs the test alone
 	log    string
 	line   int    // of the log
+	says   string // what the test says, empty if it says nothing
 	text   string // instead of the above, what the log says of something else than tests
 }
 
@@ -33,17 +34,19 @@ var (
 func read(name, text string) []failure {
 	var all, pending []failure
 	last := "" // the arguments of the last go test
-	for i, line := range strings.Split(text, "\n") {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
 		if m := command.FindStringSubmatch(line); m != nil {
 			last = m[1]
 			continue
 		}
 		test := failedTest.FindStringSubmatch(line)
-		if test == nil {
-			test = stuck.FindStringSubmatch(line)
-		}
 		if test != nil {
-			pending = append(pending, failure{test: test[1], log: name, line: i + 1})
+			pending = append(pending, failure{test: test[1], log: name, line: i + 1, says: says(lines[i+1:])})
+			continue
+		}
+		if test = stuck.FindStringSubmatch(line); test != nil {
+			pending = append(pending, failure{test: test[1], log: name, line: i + 1, says: "it did not end"})
 			continue
 		}
 		room := failedRoom.FindStringSubmatch(line)
@@ -154,8 +157,8 @@ func telling(text string, n int) string {
 	return strings.Join(lines[max(0, len(lines)-n):], "\n")
 }
 
-// limit is how many failures are shown: three lines each.
-const limit = 11
+// limit is how many failures are shown: four lines each.
+const limit = 8
 
 // format writes three lines for each failure.
 func format(all []failure) string {
@@ -172,6 +175,9 @@ func format(all []failure) string {
 			fmt.Fprintf(&b, "%s did not run\n    %s\n    %s:%d\n", f.pkg, f.repeat, f.log, f.line)
 		default:
 			fmt.Fprintf(&b, "%s of %s\n    %s\n    %s:%d\n", f.test, f.pkg, f.repeat, f.log, f.line)
+			if f.says != "" {
+				fmt.Fprintf(&b, "    %s\n", f.says)
+			}
 		}
 	}
 	return b.String()

@@ -24,9 +24,11 @@ FAIL
 `, `TestA of pkg/intent
     go test -run '^TestA$' ./pkg/intent
     x.log:3
+    lost
 TestB/with_1.5_CPUs of pkg/intent
     go test -run '^TestB$/^with_1\.5_CPUs$' ./pkg/intent
     x.log:6
+    lost
 `},
 		{"the race detector, whose flags stay", `CGO_ENABLED=1 go test -race -short -timeout 20m -skip '^(TestLargePlan)$' ./labelcache/... $(go list ./pkg/... | grep -vE '/pkg/(apis/.*|lint)$')
 --- FAIL: TestA (0.00s)
@@ -36,6 +38,7 @@ FAIL	github.com/netloom/netloom/labelcache	0.1s
 `, `TestA of labelcache
     CGO_ENABLED=1 go test -race -short -timeout 20m -run '^TestA$' ./labelcache
     x.log:2
+    race detected during execution of test
 `},
 		{"a nested module, with flags of the test", `go test -C test/e2ekube -tags e2e -count=1 -timeout 20m -parallel 3 . -kubeapi /src/.cache/kubeapi
 --- FAIL: TestDrill (9.00s)
@@ -71,6 +74,21 @@ FAIL	github.com/netloom/netloom/pkg/a	1200.1s
 `, `TestA of pkg/a
     go test -timeout 20m -run '^TestA$' ./pkg/a
     x.log:4
+    it did not end
+`},
+		{"what testify says, with the message in front", "go test ./pkg/a\n--- FAIL: TestA (0.00s)\n    a_test.go:3: \n" +
+			"        \tError Trace:\t/src/a_test.go:3\n        \t            \t\t\t\t/src/a_test.go:9\n" +
+			"        \tError:      \tNot equal: \n        \t            \texpected: 1\n        \t            \tactual  : 2\n" +
+			"        \tTest:       \tTestA\n        \tMessages:   \tone row\n    a_test.go:9: what follows\n" +
+			"FAIL\nFAIL\tgithub.com/netloom/netloom/pkg/a\t0.1s\n", `TestA of pkg/a
+    go test -run '^TestA$' ./pkg/a
+    x.log:2
+    one row: Not equal: expected: 1 actual : 2
+`},
+		{"what is long", "go test ./pkg/a\n--- FAIL: TestA (0.00s)\n    a_test.go:3: " + strings.Repeat("ü", 200) + "\nFAIL\tgithub.com/netloom/netloom/pkg/a\t0.1s\n", `TestA of pkg/a
+    go test -run '^TestA$' ./pkg/a
+    x.log:2
+    ` + strings.Repeat("ü", 160) + `…
 `},
 		{"nothing that failed", "go test ./...\nok  	github.com/netloom/netloom/pkg/a	1.1s\n", ""},
 	} {
@@ -90,7 +108,7 @@ func TestManyFailuresFitTheLastScreen(t *testing.T) {
 	log.WriteString("FAIL\tgithub.com/netloom/netloom/pkg/a\t1.1s\n")
 	out := format(read("x.log", log.String()))
 	require.LessOrEqual(t, strings.Count(out, "\n"), 36)
-	require.Contains(t, out, "and 89 more: see the logs\n")
+	require.Contains(t, out, "and 92 more: see the logs\n")
 }
 
 func TestWhatIsNoTestShowsTwoLines(t *testing.T) {

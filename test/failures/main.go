@@ -2,8 +2,8 @@
 //
 //	go run ./test/failures LOG...
 //
-// For each it prints the test and its package, the command that runs it alone, and where the log says what happened. A log
-// without a failed test is of something else that failed: of that it prints two lines. The output has at most 36 lines.
+// For each it prints the test and its package, the command that runs it alone, where the log says what happened, and the
+// beginning of that. A log without a failed test is of something else that failed: of that it prints two lines. The output has at most 36 lines.
 package main
 
 import (

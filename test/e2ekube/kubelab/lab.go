@@ -221,12 +221,21 @@ func (l *Lab) managerFlags() []string {
 // Port is the port of the API server.
 func (l *Lab) Port() int { return l.port }
 
-// Config is a client configuration with administrator permissions.
+// Config is a client configuration with administrator permissions. It has the certificate itself: client-go reads a file of one again and
+// again, also when the test that it belonged to is over.
 func (l *Lab) Config() *rest.Config {
+	l.tb.Helper()
+	read := func(name string) []byte {
+		content, err := os.ReadFile(l.path(name))
+		if err != nil {
+			l.tb.Fatal(err)
+		}
+		return content
+	}
 	return &rest.Config{
 		Host: fmt.Sprintf("https://127.0.0.1:%d", l.port), QPS: -1,
 		TLSClientConfig: rest.TLSClientConfig{
-			CAFile: l.path("ca.crt"), CertFile: l.path("admin.crt"), KeyFile: l.path("admin.key"),
+			CAFile: l.path("ca.crt"), CertData: read("admin.crt"), KeyData: read("admin.key"),
 		},
 	}
 }
