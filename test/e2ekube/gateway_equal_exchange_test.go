@@ -116,11 +116,40 @@ func (e *equal) send(l *leg, x exchange) answered {
 		got.body = words.ReplaceAll(got.body, nil)
 	}
 	if x.moving {
+		got.body = managedInOrder(got.body)
 		for _, m := range moves {
 			got.body = m.ReplaceAll(got.body, []byte("…"))
 		}
 	}
 	return got
+}
+
+// managedInOrder sorts the managedFields of objects in JSON by their contents: an API server puts those of one operation in the order of their
+// times, which are in seconds, and of two writes it depends on the clock whether they are of one second.
+func managedInOrder(body []byte) []byte {
+	const field = `"managedFields":`
+	var out []byte
+	for {
+		at := bytes.Index(body, []byte(field))
+		if at < 0 {
+			return append(out, body...)
+		}
+		at += len(field)
+		out, body = append(out, body[:at]...), body[at:]
+		var all []json.RawMessage
+		decoder := json.NewDecoder(bytes.NewReader(body))
+		if decoder.Decode(&all) != nil {
+			continue // it is text in a value
+		}
+		body = body[decoder.InputOffset():]
+		timeless := func(entry json.RawMessage) string { return moves[0].ReplaceAllString(string(entry), "") }
+		slices.SortFunc(all, func(a, b json.RawMessage) int { return strings.Compare(timeless(a), timeless(b)) })
+		sorted, err := json.Marshal(all)
+		if err != nil {
+			continue
+		}
+		out = append(out, sorted...)
+	}
 }
 
 func (x exchange) String() string {
