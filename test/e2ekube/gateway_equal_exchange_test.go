@@ -53,6 +53,7 @@ var moves = []*regexp.Regexp{
 	regexp.MustCompile(`"?(?:uid|resourceVersion|creationTimestamp|deletionTimestamp|time|remainingItemCount|continue|expirationTimestamp|renewTime)"?: ?"?[^",}\n]+"?`),
 	regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`),
 	regexp.MustCompile(`\b(?:resource version|Precondition failed: [^"]*|requested: )[^"]*`),
+	regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z`),
 	regexp.MustCompile(`in record \(\d+\)`),
 	regexp.MustCompile(`10\.96\.\d+\.\d+|fd00:96::[0-9a-f:]+`),
 	regexp.MustCompile(`generated-[a-z0-9]+`),
