@@ -125,9 +125,10 @@ var rooms = []room{
 		"pkg/apis/...", "pkg/object", "pkg/version", "k8s.io/api/...", "k8s.io/apimachinery/...", policyAPI, servicesAPI,
 	}},
 	{dir: "pkg/inputs/confirm", may: []string{"pkg/cause", "pkg/inputs/source", "k8s.io/apimachinery/...", "k8s.io/client-go/tools/cache", logrus}},
+	{dir: "pkg/inputs/wire", may: []string{"google.golang.org/protobuf/encoding/protowire"}},
 	{dir: "pkg/inputs/kube", may: []string{
-		"pkg/apis/...", "pkg/cause", "pkg/object", "pkg/inputs/source", "pkg/inputs/confirm", "k8s.io/api/...", "k8s.io/apimachinery/...", "k8s.io/client-go/...",
-		"k8s.io/utils/clock", "github.com/go-logr/logr", logrus,
+		"pkg/apis/...", "pkg/cause", "pkg/object", "pkg/inputs/source", "pkg/inputs/confirm", "pkg/inputs/wire", "k8s.io/api/...", "k8s.io/apimachinery/...",
+		"k8s.io/client-go/...", "k8s.io/utils/clock", "github.com/go-logr/logr", logrus,
 	}},
 	{dir: "pkg/inputs/source/sourcetest", may: []string{"pkg/inputs/source", "test/await", "k8s.io/api/...", "k8s.io/apimachinery/...", testify}},
 	{dir: "pkg/inputs/manifest", may: []string{
