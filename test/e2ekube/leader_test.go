@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/netloom/netloom/test/await"
 	"github.com/netloom/netloom/test/e2ekube/kubelab"
@@ -66,24 +67,35 @@ func (r *replicas) claim() (number int, holder string) {
 	return number, found[2]
 }
 
-// awaitClaim waits for the given number of claims on the database, the last by a pod, and returns how long that took.
+// awaitClaim waits until a pod has made the newest claim on the database, as the one of a number or a later one, and returns how long that
+// took. A leader that gets no processor time for long may have lost its Lease and made one more.
 func (r *replicas) awaitClaim(want int, pod string) time.Duration {
 	r.t.Helper()
 	began := time.Now()
 	await.True(r.t, func() bool {
 		number, holder := r.claim()
-		require.LessOrEqual(r.t, number, want)
-		return number == want && strings.HasPrefix(holder, pod+"_")
+		return number >= want && strings.HasPrefix(holder, pod+"_")
 	}, "%s makes claim %d", pod, want)
 	return time.Since(began)
 }
 
-// requireOneWriter checks in the database's own log that no instance wrote after the next one had claimed, and that every
-// instance that claimed wrote.
+// steadyLease is one that no leader loses because it waits for a processor: nobody takes over before takeLease.
+const steadyLease = "leader-elect-lease-duration: 2h\nleader-elect-renew-deadline: 1h\nleader-elect-retry-period: 500ms\n"
+
+// takeLease takes the Lease from its holder, as if its time were over, so that another replica acquires it.
+func (r *replicas) takeLease() {
+	r.t.Helper()
+	_, err := r.kube.Client().CoordinationV1().Leases(home).Patch(r.t.Context(), "netloom-leader", types.MergePatchType,
+		[]byte(`{"spec":{"holderIdentity":""}}`), metav1.PatchOptions{})
+	require.NoError(r.t, err)
+}
+
+// requireOneWriter checks in the database's own log that there were at least so many claims, that no instance wrote after the next one had
+// claimed, and that each pod that claimed wrote.
 func (r *replicas) requireOneWriter(claims int) {
 	r.t.Helper()
 	ours := regexp.MustCompile(`^netloom netloom (\S+) (claims|claim) (\d+)$`)
-	now, writes := 0, make([]int, claims+1)
+	now, writes, holders := 0, []int{0}, map[string]int{}
 	holder := ""
 	for i, comment := range r.ovn.NBComments() {
 		if !strings.HasPrefix(comment, "netloom ") {
@@ -96,23 +108,26 @@ func (r *replicas) requireOneWriter(claims int) {
 		if found[2] == "claims" {
 			require.Equal(r.t, now+1, number, "record %d: %s", i, comment)
 			now, holder = number, found[1]
+			writes, holders[holder] = append(writes, 0), holders[holder]
 			continue
 		}
 		require.Equal(r.t, now, number, "record %d: %s, after a later claim", i, comment)
 		require.Equal(r.t, holder, found[1], "record %d: %s", i, comment)
 		writes[number]++
+		holders[holder]++
 	}
-	require.Equal(r.t, claims, now)
-	for number, n := range writes[1:] {
-		require.Positive(r.t, n, "claim %d", number+1)
+	require.GreaterOrEqual(r.t, now, claims)
+	for holder, n := range holders {
+		require.Positive(r.t, n, holder)
 	}
 	r.t.Logf("transactions by claim: %v", writes[1:])
 }
 
-// TestLeaderIsKilled kills the leader in the middle of 200 changes a second. The other replica takes over within the Lease,
-// the rows follow the objects again, and the database's log shows that there was never more than one writer.
+// TestLeaderIsKilled kills the leader in the middle of 200 changes a second. The other replica takes over when the time of the Lease is over,
+// the rows follow the objects again, and the database's log shows that there was never more than one writer. The Lease is that of the
+// defaults: a leader that gets no processor time for ten seconds is the most that the test endures.
 func TestLeaderIsKilled(t *testing.T) {
-	r := newReplicas(t, shortLease)
+	r := newReplicas(t, "leader-elect-lease-duration: 15s\nleader-elect-renew-deadline: 10s\nleader-elect-retry-period: 500ms\n")
 	r.peopled()
 	r.kube.Apply(policies)
 	r.converge()
@@ -141,9 +156,10 @@ func TestLeaderIsKilled(t *testing.T) {
 }
 
 // TestLeaderSleeps stops the leader for longer than its Lease is good, among changes, and wakes it up once the other one
-// leads: whatever it still writes is refused, and it stands by. Then it takes over again.
+// leads: whatever it still writes is refused, by the database alone, as it has not noticed that the Lease is lost. It stands by, and then takes
+// over again.
 func TestLeaderSleeps(t *testing.T) {
-	r := newReplicas(t, shortLease)
+	r := newReplicas(t, steadyLease)
 	r.peopled()
 	r.kube.Apply(policies)
 	r.converge()
@@ -151,6 +167,7 @@ func TestLeaderSleeps(t *testing.T) {
 	s := r.storm(100)
 	time.Sleep(time.Second) // pause: of changes, however many
 	require.NoError(t, r.pods[0].Signal(syscall.SIGSTOP))
+	r.takeLease()
 	r.netloom = r.pods[1]
 	t.Logf("takeover after %s", r.awaitClaim(2, "netloom-1").Round(10*time.Millisecond))
 	time.Sleep(time.Second) // pause: of changes
@@ -179,7 +196,7 @@ func TestLeaderSleeps(t *testing.T) {
 
 // TestLeaderStops ends the leader as a kubelet does. The other one need not wait for the end of the Lease, which is longer than the test.
 func TestLeaderStops(t *testing.T) {
-	r := newReplicas(t, "leader-elect-lease-duration: 2h\nleader-elect-renew-deadline: 1h\nleader-elect-retry-period: 500ms\n")
+	r := newReplicas(t, steadyLease)
 	r.peopled()
 	r.kube.Apply(policies)
 	r.converge()
