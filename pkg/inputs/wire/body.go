@@ -80,7 +80,10 @@ func (b *body) readObject() error {
 
 // readFrame reads an event of a watch, which has its length in front, in four bytes.
 func (b *body) readFrame() error {
-	const head = 4
+	const head, kept = 4, 64 << 10 // a watch lasts, and large events are rare
+	if cap(b.buf) > kept {
+		b.buf = nil
+	}
 	b.grow(1 << 10)
 	if _, err := io.ReadFull(b.from, b.buf[:head]); err != nil {
 		return err
