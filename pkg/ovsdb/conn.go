@@ -268,17 +268,18 @@ func (c *conn) write() {
 }
 
 // writeNow writes a request in the goroutine of the call, which saves a switch to the writer and back, unless somebody writes already or has
-// queued something, which must not be overtaken: a call that was given up may still be there. Then it reports false. It gives the connection up if ctx ends or the time comes before everything is written, since nobody can continue half a
-// request.
-func (c *conn) writeNow(ctx context.Context, request []byte, until time.Time) bool {
+// queued something, which must not be overtaken: a call that was given up may still be there. Then it reports false. If ctx ends before
+// anything is written, the error is errUnsent, and the connection stays. It is given up if ctx ends or the time comes before everything is
+// written, since nobody can continue half a request, nor a TLS connection after a write that did not end.
+func (c *conn) writeNow(ctx context.Context, request []byte, until time.Time) (bool, error) {
 	select {
 	case c.turn <- struct{}{}:
 	default:
-		return false
+		return false, nil
 	}
 	defer func() { <-c.turn }()
 	if c.queued.Load() > 0 {
-		return false
+		return false, nil
 	}
 	_ = c.nc.SetWriteDeadline(until) // first, so that an end of ctx is not undone
 	ended := make(chan struct{})
@@ -286,21 +287,26 @@ func (c *conn) writeNow(ctx context.Context, request []byte, until time.Time) bo
 		defer close(ended)
 		_ = c.nc.SetWriteDeadline(time.Unix(1, 0)) // fails only if the connection has ended
 	})
-	_, err := c.nc.Write(request)
+	n, err := c.nc.Write(request)
 	if !stop() {
 		<-ended
 	}
+	_, secure := c.nc.(*tls.Conn)
+	late := errors.Is(err, os.ErrDeadlineExceeded)
 	switch {
 	case err == nil:
 		_ = c.nc.SetWriteDeadline(time.Time{})
+	case ctx.Err() != nil && late && n == 0 && !secure:
+		_ = c.nc.SetWriteDeadline(time.Time{})
+		return true, fmt.Errorf("%w: %w", errUnsent, ctx.Err())
 	case ctx.Err() != nil:
 		c.close(fmt.Errorf("write: %w", ctx.Err()))
-	case errors.Is(err, os.ErrDeadlineExceeded):
+	case late:
 		c.close(errLate)
 	default:
 		c.close(fmt.Errorf("write: %w", err))
 	}
-	return true
+	return true, nil
 }
 
 // call sends a request and waits for its result, which is given to first before anything else is read, unless that is nil.
@@ -340,7 +346,11 @@ func (c *conn) exchange(ctx context.Context, params []byte, weight int64, waits 
 	if c.reason() != nil {
 		return nil, fmt.Errorf("%s: %w", method, ErrNotConnected)
 	}
-	if !c.writeNow(ctx, request, until) {
+	written, err := c.writeNow(ctx, request, until)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", method, err)
+	}
+	if !written {
 		c.queued.Add(1)
 		select {
 		case c.out <- request:

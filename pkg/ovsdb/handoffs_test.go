@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net"
 	"path/filepath"
 	"sync"
@@ -77,7 +78,9 @@ func TestWhatIsQueuedIsNotOvertaken(t *testing.T) {
 	cancel()
 	require.ErrorIs(t, <-gaveUp, context.Canceled)
 	<-c.turn
-	require.False(t, c.writeNow(t.Context(), []byte("[2]"), time.Now()))
+	written, err := c.writeNow(t.Context(), []byte("[2]"), time.Now())
+	require.NoError(t, err)
+	require.False(t, written)
 	read := make(chan string)
 	go func() {
 		b := make([]byte, 100)
@@ -89,7 +92,51 @@ func TestWhatIsQueuedIsNotOvertaken(t *testing.T) {
 	go c.write()
 	require.Contains(t, <-read, `"params":[1]`)
 	await.True(t, func() bool { return c.queued.Load() == 0 }, "it is written")
-	require.True(t, c.writeNow(t.Context(), []byte("[2]"), time.Now().Add(time.Hour)))
+	written, err = c.writeNow(t.Context(), []byte("[2]"), time.Now().Add(time.Hour))
+	require.NoError(t, err)
+	require.True(t, written)
 	require.Equal(t, "[2]", <-read)
 	c.close(errClosed)
+}
+
+// TestACallThatIsGivenUpCostsTheConnectionOnlyIfItBegan ends calls before and after a part of their request is written.
+func TestACallThatIsGivenUpCostsTheConnectionOnlyIfItBegan(t *testing.T) {
+	for name, read := range map[string]int{"nothing is written": 0, "a part is written": 5} {
+		t.Run(name, func(t *testing.T) {
+			ours, theirs := net.Pipe()
+			c := newConn(ours, limits{"OVN_Northbound", 1 << 20, time.Hour}, func(string, json.RawMessage) {})
+			defer c.close(errClosed)
+			ctx, cancel := context.WithCancel(t.Context())
+			gaveUp := make(chan error)
+			go func() {
+				_, err := c.call(ctx, "transact", []byte("[1]"), 0, nil)
+				gaveUp <- err
+			}()
+			await.True(t, func() bool { return len(c.turn) == 1 }, "the call writes")
+			_, err := io.ReadFull(theirs, make([]byte, read))
+			require.NoError(t, err)
+			cancel()
+			err = <-gaveUp
+			if read > 0 {
+				require.ErrorIs(t, c.reason(), context.Canceled, "half a request is on its way")
+				return
+			}
+			require.ErrorIs(t, err, context.Canceled)
+			require.ErrorIs(t, err, errUnsent)
+			require.NoError(t, c.reason())
+			answered := make(chan error)
+			go func() {
+				_, err := c.call(t.Context(), "transact", []byte("[2]"), 0, nil)
+				answered <- err
+			}()
+			go c.read()
+			request := make([]byte, 100)
+			n, err := theirs.Read(request)
+			require.NoError(t, err)
+			require.JSONEq(t, `{"method":"transact","params":[2],"id":2}`, string(request[:n]))
+			_, err = io.WriteString(theirs, `{"id":2,"result":[],"error":null}`)
+			require.NoError(t, err)
+			require.NoError(t, <-answered)
+		})
+	}
 }
