@@ -357,7 +357,7 @@ func TestCredentialsOfTheGatewayRotate(t *testing.T) {
 	bad := o.DeepCopy()
 	bad.Spec.ClientConfig.CAData = []byte("none")
 	require.Error(t, r.gateway.Clusters().Put(bad))
-	require.Contains(t, r.gateway.Clusters().Faults()["a.example"], "caData")
+	require.ErrorContains(t, r.gateway.Clusters().Faults()["a.example"], "caData")
 	require.Equal(t, 200, r.ask(client, http.MethodGet, pods).code, "the last good version is served")
 	require.NoError(t, r.gateway.Clusters().Put(o))
 	require.Empty(t, r.gateway.Clusters().Faults())
@@ -496,6 +496,9 @@ func TestReadinessSaysWhatIsNotServed(t *testing.T) {
 	require.NoError(t, r.gateway.Clusters().Put(cluster("b.example", ca)))
 	_, text = ask("/readyz")
 	require.Equal(t, "ok\ncluster a.example: the newest version has faults\ncluster b.example: 0 of 0 API servers are ready\n", text)
+	r.gateway.Clusters().Reject("a.example", errors.Join(registry.ErrTwice, errors.New("s3cr3t")))
+	_, text = ask("/readyz")
+	require.Contains(t, text, "ok\ncluster a.example: it is defined more than once, and the first definition by the name of its file is used\n")
 	r.stop()
 	require.NoError(t, <-r.stopped)
 	r.stopped <- nil

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -45,8 +46,12 @@ func readable(s *registry.State) bool { return s.Synced && s.Lost.IsZero() && le
 // troubles describes the clusters that cannot be served in full, one line each, without their faults.
 func (s *Set) troubles() []string {
 	var out []string
-	for name := range s.Faults() {
-		out = append(out, "cluster "+name+": the newest version has faults")
+	for name, fault := range s.Faults() {
+		what := "the newest version has faults"
+		if errors.Is(fault, registry.ErrTwice) {
+			what = "it is defined more than once, and the first definition by the name of its file is used"
+		}
+		out = append(out, "cluster "+name+": "+what)
 	}
 	for _, t := range s.all() {
 		name, ready := t.cluster.Name(), 0

@@ -136,7 +136,7 @@ var (
 	limitNow       = prometheus.NewDesc("netloom_gateway_limit", "What this instance has of a limit of all instances: requests per second, or at a time.", []string{"cluster", "schema"}, nil)
 	auditDropped   = prometheus.NewDesc("netloom_gateway_audit_events_dropped_total", "Audit events that could not be written.", nil, nil)
 	refusedNow     = prometheus.NewDesc("netloom_gateway_clusters_beyond_limit", "UpstreamClusters that are not served because there are too many.", nil, nil)
-	accepted       = prometheus.NewDesc("netloom_gateway_cluster_accepted", "1 if the newest version of an UpstreamCluster is served, 0 if it has faults.", []string{"cluster"}, nil)
+	accepted       = prometheus.NewDesc("netloom_gateway_cluster_accepted", "1 if the newest version of an UpstreamCluster is served, 0 if it has faults or is defined more than once.", []string{"cluster"}, nil)
 )
 
 // Describe is for prometheus.Collector.

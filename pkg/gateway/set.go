@@ -3,6 +3,7 @@ package gateway
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"net"
 	"slices"
 	"strings"
@@ -24,13 +25,13 @@ type Set struct {
 
 	mu      sync.Mutex // held by changes
 	tenants map[string]*tenant
-	faults  map[string]string // by cluster: why its last version is not served, or host names of others
+	faults  map[string]error // by cluster: why its last version is not served, or registry.ErrTwice
 	places  *places
 	hosts   atomic.Pointer[map[string]*tenant]
 }
 
 func newSet(newTenant func(name string) (*tenant, error), credentials *credential.Keeper, limit int) *Set {
-	s := &Set{make: newTenant, credentials: credentials, tenants: map[string]*tenant{}, faults: map[string]string{}, places: newPlaces(limit)}
+	s := &Set{make: newTenant, credentials: credentials, tenants: map[string]*tenant{}, faults: map[string]error{}, places: newPlaces(limit)}
 	s.hosts.Store(&map[string]*tenant{})
 	return s
 }
@@ -111,7 +112,7 @@ func (s *Set) put(given *v1alpha1.UpstreamCluster) (replaced *tenant, err error)
 	}
 	if before == nil || !equality.Semantic.DeepEqual(before.Spec, object.Spec) || !before.CreationTimestamp.Equal(&object.CreationTimestamp) {
 		if err := t.cluster.Update(object); err != nil {
-			s.faults[object.Name] = err.Error()
+			s.faults[object.Name] = err
 			if isNew {
 				t.close()
 			}
@@ -147,11 +148,12 @@ func disjoint(a, b []v1alpha1.UpstreamClusterServer) bool {
 	})
 }
 
-// Reject records that the newest version of a cluster has faults. The version before is still served, if there is one.
+// Reject records that the newest version of a cluster has faults, after which the version before is still served, if there is one, or that
+// it is one of several, which is registry.ErrTwice.
 func (s *Set) Reject(name string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.faults[name] = err.Error()
+	s.faults[name] = err
 	if s.tenants[name] == nil {
 		s.places.remove(name)
 	}
@@ -172,15 +174,11 @@ func (s *Set) Delete(name string) {
 	}
 }
 
-// Faults returns why the newest versions of clusters are not served, by their names.
-func (s *Set) Faults() map[string]string {
+// Faults returns why the newest versions of clusters are not served, or registry.ErrTwice, by their names.
+func (s *Set) Faults() map[string]error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	out := map[string]string{}
-	for name, fault := range s.faults {
-		out[name] = fault
-	}
-	return out
+	return maps.Clone(s.faults)
 }
 
 // Conflict returns which host names of a cluster belong to others; "" if none do.

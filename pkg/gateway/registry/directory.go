@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -42,7 +43,6 @@ type file struct {
 	names   []string // of objects that the file has had since it was last readable
 	fault   string   // why it cannot be read
 	garbled string   // why a document in it is no object
-	again   []string // of its objects, those that an earlier file has, too, which is used
 }
 
 // NewDirectory makes a source that reads nothing before Run or Load. It calls changed after each change of State, unless
@@ -101,7 +101,7 @@ func (d *Directory) Load() {
 	var faults []string
 	for _, name := range names {
 		f := d.files[name]
-		if why := cmp.Or(f.fault, f.garbled, strings.Join(f.again, "; ")); why != "" {
+		if why := cmp.Or(f.fault, f.garbled); why != "" {
 			faults = append(faults, name+": "+why)
 		}
 	}
@@ -179,26 +179,30 @@ func (d *Directory) read(name string) (changed bool) {
 	return true
 }
 
-// apply has the set serve what the files contain. What is gone leaves first, so that others can take its place.
+// apply has the set serve what the files contain. What is gone leaves first, so that others can take its place. Of the objects with one name,
+// the first by the name of its file is served, whether it has faults or not, so that all instances that read the same files decide alike.
 func (d *Directory) apply(files []string) {
 	d.leave(files)
-	from := map[string]string{}
+	var first []definition.Entry
+	from, again := map[string]string{}, map[string][]string{}
 	for _, name := range files {
-		f := d.files[name]
-		f.again = nil
-		for _, e := range f.entries {
-			if e.Name == "" {
-				continue
+		for _, e := range d.files[name].entries {
+			switch {
+			case e.Name == "":
+			case from[e.Name] != "":
+				again[e.Name] = append(again[e.Name], name)
+			default:
+				from[e.Name], first = name, append(first, e)
 			}
-			if first, again := from[e.Name]; again {
-				err := errAgain(e.Name, first)
-				f.again = append(f.again, err.Error())
-				d.log.WithFields(logrus.Fields{"file": name, "cluster": e.Name}).WithError(err).Error("a cluster is defined in two files, of which the first is used")
-				continue
-			}
-			from[e.Name] = name
-			d.serve(e)
 		}
+	}
+	for _, e := range first {
+		var twice error
+		if others := again[e.Name]; len(others) > 0 {
+			twice = errTwice(from[e.Name], others)
+			d.log.WithField("cluster", e.Name).WithError(twice).Error("a cluster is defined more than once, and the first definition by the name of its file is used")
+		}
+		d.serve(e, twice)
 	}
 	for name := range d.served {
 		if conflict := d.set.Conflict(name); conflict != "" {
@@ -224,14 +228,22 @@ func (d *Directory) leave(files []string) {
 	}
 }
 
-func (d *Directory) serve(e definition.Entry) {
-	if e.Err != nil {
-		d.set.Reject(e.Name, e.Err)
-		d.served[e.Name] = true
-		return
-	}
-	if err := d.set.Put(e.Object); err != nil {
-		d.log.WithField("cluster", e.Name).WithError(err).Error("the cluster cannot be served")
-	}
+// serve has the set serve an entry, which is rejected besides if twice is an error.
+func (d *Directory) serve(e definition.Entry, twice error) {
 	d.served[e.Name] = true
+	err := e.Err
+	if err == nil {
+		if err = d.set.Put(e.Object); err != nil {
+			d.log.WithField("cluster", e.Name).WithError(err).Error("the cluster cannot be served")
+		}
+		if errors.Is(err, ErrBeyond) {
+			return // it waits for a place, which it would lose
+		}
+	}
+	if err != nil && twice != nil {
+		twice = fmt.Errorf("%w; %v", err, twice) //nolint:errorlint // the newest version has faults, which is worse
+	}
+	if err = cmp.Or(twice, e.Err); err != nil {
+		d.set.Reject(e.Name, err)
+	}
 }

@@ -31,13 +31,13 @@ import (
 type set struct {
 	mu       sync.Mutex
 	served   map[string]string // the first endpoint, by cluster
-	rejected map[string]bool
+	rejected map[string]error
 	beyond   map[string]bool   // clusters that have no place
 	names    map[string]string // of clusters whose host names belong to another while that is served
 }
 
 func newSet() *set {
-	return &set{served: map[string]string{}, rejected: map[string]bool{}}
+	return &set{served: map[string]string{}, rejected: map[string]error{}}
 }
 
 func (s *set) Put(o *v1alpha1.UpstreamCluster) error {
@@ -54,10 +54,10 @@ func (s *set) Put(o *v1alpha1.UpstreamCluster) error {
 	return nil
 }
 
-func (s *set) Reject(name string, _ error) {
+func (s *set) Reject(name string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.rejected[name] = true
+	s.rejected[name] = err
 }
 
 func (s *set) Delete(name string) {
@@ -115,7 +115,7 @@ func TestDirectory(t *testing.T) {
 	write("a.yaml", object("a", "ftp://a2")+"---\n"+object("b", "https://b2"))
 	d.Load()
 	s.has(t, map[string]string{"a": "https://a1", "b": "https://b2"})
-	require.True(t, s.rejected["a"], "the last good version stays, the other object changes")
+	require.Error(t, s.rejected["a"], "the last good version stays, the other object changes")
 
 	write("a.yaml", "{")
 	d.Load()
@@ -132,8 +132,11 @@ func TestDirectory(t *testing.T) {
 	s.has(t, map[string]string{"a": "https://a3"})
 	logged := len(hook.AllEntries())
 	require.Contains(t, hook.AllEntries()[logged-2].Message, "no longer served")
-	require.ErrorContains(t, hook.LastEntry().Data["error"].(error), "is defined in a.yaml already")
-	require.Contains(t, d.State().Faults, "z.yaml: a: metadata.name: the cluster is defined in a.yaml already")
+	const again = "metadata.name: it is defined more than once: in a.yaml, which is used, and again in z.yaml"
+	require.EqualError(t, hook.LastEntry().Data["error"].(error), again)
+	require.EqualError(t, s.rejected["a"], again)
+	require.ErrorIs(t, s.rejected["a"], registry.ErrTwice)
+	require.Len(t, d.State().Faults, 1, "that of c.json: everything else can be read")
 	d.Load()
 	require.Len(t, hook.AllEntries(), logged, "faults are logged once")
 
@@ -146,9 +149,59 @@ func TestDirectory(t *testing.T) {
 	d.Load()
 	s.has(t, map[string]string{"a": "https://other"})
 	require.Len(t, d.State().Faults, 1, "that of c.json")
+	require.NotContains(t, s.rejected, "a")
 	require.NoError(t, os.Remove(filepath.Join(dir, "z.yaml")))
 	d.Load()
 	s.has(t, map[string]string{})
+}
+
+// TestAClusterIsDefinedTwice has definitions of a cluster besides the one that is used.
+func TestAClusterIsDefinedTwice(t *testing.T) {
+	const again = "metadata.name: it is defined more than once: in a.yaml, which is used, and again in "
+	for name, tc := range map[string]struct {
+		files  map[string]string
+		beyond bool
+		served string
+		want   string
+	}{
+		"in one file": {
+			files:  map[string]string{"a.yaml": object("a", "https://a1") + "---\n" + object("a", "https://a2")},
+			served: "https://a1", want: again + "a.yaml",
+		},
+		"in many files": {
+			files: map[string]string{
+				"b.yaml": object("a", "https://a2"), "c.yaml": object("a", "no URL"), "d.yaml": object("a", "https://a4"),
+				"e.yaml": object("a", "https://a5"), "a.yaml": object("a", "https://a1"),
+			},
+			served: "https://a1", want: again + "b.yaml, c.yaml, d.yaml and 1 more",
+		},
+		"and the first cannot be served": {
+			files: map[string]string{"a.yaml": object("a", "https://bad"), "b.yaml": object("a", "https://a2")}, want: "it cannot be served; " + again + "b.yaml",
+		},
+		"and has no place": {
+			files: map[string]string{"a.yaml": object("a", "https://a1"), "b.yaml": object("a", "https://a2")}, beyond: true,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			for file, text := range tc.files {
+				require.NoError(t, os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600))
+			}
+			s := newSet()
+			s.beyond = map[string]bool{"a": tc.beyond}
+			log, _ := logtest.NewNullLogger()
+			d := registry.NewDirectory(dir, s, nil, log)
+			d.Load()
+			require.Empty(t, d.State().Faults)
+			require.Equal(t, tc.served, s.served["a"])
+			if tc.want == "" {
+				require.NoError(t, s.rejected["a"], "a rejected cluster gets no place later")
+				return
+			}
+			require.EqualError(t, s.rejected["a"], tc.want)
+			require.Equal(t, tc.served != "", errors.Is(s.rejected["a"], registry.ErrTwice))
+		})
+	}
 }
 
 // named adds host names to an object.
@@ -324,7 +377,8 @@ func TestAPI(t *testing.T) {
 	await.True(t, func() bool { return api.State().Synced }, "the objects have been read")
 	s.has(t, map[string]string{"a": "https://a1", "c": "https://c1"})
 	s.mu.Lock()
-	require.Equal(t, map[string]bool{"b": true}, s.rejected)
+	require.Len(t, s.rejected, 1)
+	require.Error(t, s.rejected["b"])
 	s.mu.Unlock()
 
 	_, err = clusters.Update(ctx, decode(object("a", "https://bad"), 2), metav1.UpdateOptions{})
