@@ -21,7 +21,8 @@ const MaxConnections = 10_000
 // Suggestion is the policies for some connections, and what they change.
 type Suggestion struct {
 	Policies []*networkingv1.NetworkPolicy `json:"policies"`
-	// Already counts the connections that are allowed without a policy.
+	// Already counts the connections that are allowed without a policy, in all address families and to all backends. The flows between two
+	// ends to one port are one connection, as in Refusal.
 	Already int `json:"alreadyAllowed"`
 	// Refused are the connections that no NetworkPolicy can allow.
 	Refused []Refusal `json:"refused,omitempty"`
@@ -66,13 +67,13 @@ func For(state world.State, connections []question.Connection, apply Apply) (*Su
 		return nil, fmt.Errorf("%d connections are more than the limit of %d: ask for fewer at once", len(connections), MaxConnections)
 	}
 	w, out, n := newCluster(state), &Suggestion{Policies: []*networkingv1.NetworkPolicy{}}, &needs{}
-	refused := map[Refusal]bool{}
+	refused, allowed := map[Refusal]bool{}, tally{}
 	var wanted, open []question.Connection
 	for i := range connections {
 		c := &connections[i]
 		v := state.Snapshot.Evaluate(c.Flow)
+		allowed.add(c, v.Allowed)
 		if v.Allowed {
-			out.Already++
 			open = append(open, *c)
 			continue
 		}
@@ -86,6 +87,7 @@ func For(state world.State, connections []question.Connection, apply Apply) (*Su
 		_ = n.add(w, &c.Flow, &v)
 		wanted = append(wanted, *c)
 	}
+	out.Already = allowed.count()
 	if len(wanted) == 0 {
 		return out, nil
 	}
@@ -95,6 +97,25 @@ func For(state world.State, connections []question.Connection, apply Apply) (*Su
 	}
 	out.Beyond, out.More = beyond(state, after, wanted)
 	return out, nil
+}
+
+// tally has, for each connection, whether all of its flows are allowed.
+type tally map[string]bool
+
+func (t tally) add(flow *question.Connection, allowed bool) {
+	name := flow.String()
+	others, several := t[name]
+	t[name] = allowed && (others || !several)
+}
+
+// count returns how many connections are allowed.
+func (t tally) count() (n int) {
+	for _, allowed := range t {
+		if allowed {
+			n++
+		}
+	}
+	return n
 }
 
 // settle writes policies until they allow all that is wanted, and returns the state with them. A pod that only policies of

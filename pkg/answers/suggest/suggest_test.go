@@ -65,7 +65,12 @@ spec: {podSelector: {}, policyTypes: [Ingress, Egress]}
 
 func suggested(t *testing.T, questions ...string) *suggest.Suggestion {
 	t.Helper()
-	state, apply := stateOf(t, answerstest.ObjectsOf(t, shop))
+	return suggestedFor(t, shop, questions...)
+}
+
+func suggestedFor(t *testing.T, manifests string, questions ...string) *suggest.Suggestion {
+	t.Helper()
+	state, apply := stateOf(t, answerstest.ObjectsOf(t, manifests))
 	inv := world.New(state)
 	var wanted []question.Connection
 	for _, text := range questions {
@@ -136,6 +141,34 @@ policyTypes:
 	require.Contains(t, specs(t, got), "cidr: 203.0.113.7/32")
 	require.Empty(t, got.Beyond)
 	require.Empty(t, suggested(t, "monitoring/prom-0 -> monitoring/prom-1:80").Policies, "it is allowed already")
+}
+
+// TestAConnectionCountsOnce asks for a connection in two families: with policies for one of them, it is not allowed already.
+func TestAConnectionCountsOnce(t *testing.T) {
+	const dual = `
+apiVersion: v1
+kind: Pod
+metadata: {name: a, namespace: shop, labels: {app: a}}
+status: {podIP: 10.0.0.1, podIPs: [{ip: 10.0.0.1}, {ip: "fd00::1"}]}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: b, namespace: shop, labels: {app: b}}
+status: {podIP: 10.0.0.2, podIPs: [{ip: 10.0.0.2}, {ip: "fd00::2"}]}
+---
+`
+	const closed = `
+apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata: {name: one-family, namespace: shop}
+spec: {podSelector: {matchLabels: {app: b}}, ingress: [{from: [{ipBlock: {cidr: 10.0.0.0/24}}]}]}
+`
+	got := suggestedFor(t, dual, "shop/a -> shop/b:80")
+	require.Equal(t, 1, got.Already, "it has two flows")
+	require.Equal(t, 2, suggestedFor(t, dual, "shop/a -> shop/b:80", "shop/a -> shop/b:81").Already)
+	got = suggestedFor(t, dual+closed, "shop/a -> shop/b:80")
+	require.Zero(t, got.Already, "IPv6 is missing")
+	require.Len(t, got.Policies, 1)
 }
 
 func TestWhatCannotBeExactIsAdmitted(t *testing.T) {
