@@ -50,7 +50,8 @@ type Options struct {
 	// for long: what many select is looked for once. The snapshots are the same, but intent.IsolatedSet keeps the pods that were isolated.
 	KeepSets bool
 	// Budget is what one NetworkPolicy or Service may cost. One that costs more fails closed: a policy isolates what it
-	// selects and allows nothing, a Service has no backends. The zero value is budget.Default.
+	// selects and allows nothing, a Service has no backends. The zero value is budget.Default. Only tests set it: what sources deliver is
+	// trimmed for the default, so that a larger one would accept a part of a policy.
 	Budget budget.Limits
 	// Shares is what the NetworkPolicies, Services or pods of one namespace, or of another cluster, may cost together, and those of all. The newest ones beyond it
 	// fail closed as well: a pod counts as having no labels, and is isolated. Zeros are those of budget.SharesOf without a memory limit.

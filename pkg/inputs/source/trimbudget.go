@@ -10,7 +10,8 @@ import (
 
 // trimBeyondBudget drops rules and peers of a policy that is refused whatever they are, because those before them already exceed the budget of
 // one object: an empty rule takes 48 bytes of memory and 2 of the 1.5 MiB that an object may have in the API, so that 26 policies would take
-// 1 GiB. What remains is refused for the same reason.
+// 1 GiB. What remains is refused for the same reason: the budget of one object is no setting, and every translator that reads from a source has
+// the default, which test/arch checks. Each program trims what it reads itself, with its own.
 func trimBeyondBudget(spec *networkingv1.NetworkPolicySpec) {
 	limits := budget.Default()
 	if most := limits[budget.Rules] + 1; len(spec.Ingress) > most {
