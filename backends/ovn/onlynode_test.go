@@ -1,13 +1,18 @@
 package ovn_test
 
 import (
+	"fmt"
 	"net/netip"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/backends/ovn"
 	"github.com/netloom/netloom/pkg/intent"
+	"github.com/netloom/netloom/pkg/ovsdb"
 	"github.com/netloom/netloom/pkg/ovsdb/schema"
 )
 
@@ -68,5 +73,110 @@ func TestBackendsOfTheOnlyNodeNeedNoVariables(t *testing.T) {
 			require.Equal(t, alone, r.server.Dump("Load_Balancer"))
 			require.NotContains(t, r.server.Dump("Chassis_Template_Var"), "nlv_")
 		})
+	}
+}
+
+// TestASecondNodeLeavesNoServiceWithoutBackends changes the form of so many load balancers at once that the plan has several transactions.
+// After each of them, every Service has the backends of the node: those of before or those of after, and never none or both.
+func TestASecondNodeLeavesNoServiceWithoutBackends(t *testing.T) {
+	const services = 2100
+	r := newRigOn(t, schema.NB2503(), "ovn-kubernetes", ovn.LoadBalancing{})
+	r.addSwitch(t, "n1")
+	r.addSwitch(t, "n2")
+	var all []*intent.LoadBalancer
+	for i := range services {
+		lb := web(intent.ClusterAddress, func(f *intent.Frontend) {
+			f.Addr, f.Locality = netip.AddrFrom4([4]byte{10, 96, byte(i >> 8), byte(i)}), intent.NodeOfFlow
+		})
+		all = append(all, service(fmt.Sprintf("web%d", i), lb.Frontends...))
+	}
+	two := balanced(all...)
+	b := two.Next()
+	b.DropNode("n2")
+	snap := b.Commit()
+	r.reconcile(t, snap)
+	here, there := "10.0.0.1:8080", "10.0.0.2:8080"
+	r.requireServed(t, services, here, here)
+
+	step := func(change func(*intent.Builder), before, after string) {
+		b := snap.Next()
+		change(b)
+		snap = b.Commit()
+		p := r.plan(t, snap)
+		require.False(t, p.Full)
+		parts := slices.Collect(partsOf(p))
+		require.Greater(t, len(parts), 2, "it is too large for one")
+		for _, part := range parts {
+			require.NoError(t, r.backend.Apply(t.Context(), part))
+			r.requireServed(t, services, here, before, after)
+		}
+		r.requireServed(t, services, here, after)
+		r.requireSettled(t, snap)
+		r.reached = 0 // to the backend, a part of a plan is a plan of unknown effect
+		require.Empty(t, r.reconcile(t, snap).Ops)
+	}
+	step(func(b *intent.Builder) { b.PutNode(two.Node("n2")) }, here, there)
+	step(func(b *intent.Builder) { b.DropNode("n2") }, there, here)
+	step(func(b *intent.Builder) { b.PutNode(two.Node("n2")) }, here, there)
+	step(func(b *intent.Builder) { b.DropNode("n2") }, there, here)
+}
+
+// partsOf yields the parts of a plan that are one transaction each.
+func partsOf(p *backends.Plan) func(func(*backends.Plan) bool) {
+	return func(yield func(*backends.Plan) bool) {
+		for from := 0; from < len(p.Ops); {
+			to := from
+			for to < len(p.Ops) && p.Ops[to].Group == p.Ops[from].Group {
+				to++
+			}
+			part := *p
+			part.Ops = p.Ops[from:to]
+			if !yield(&part) {
+				return
+			}
+			from = to
+		}
+	}
+}
+
+// requireServed fails the test unless each of n addresses leads, in the group of load balancers of all switches, to one list of backends: on
+// chassis n1 to these, and on c2 to one of others.
+func (r *rig) requireServed(t testing.TB, n int, on1 string, on2 ...string) {
+	t.Helper()
+	groups, err := r.client.Select(t.Context(), "Load_Balancer_Group", nil, "load_balancer")
+	require.NoError(t, err)
+	require.Len(t, groups, 1)
+	in := map[string]bool{}
+	for _, id := range ovsdb.Strings(groups[0]["load_balancer"]) {
+		in[id] = true
+	}
+	vars := map[string]map[string]string{}
+	rows, err := r.client.Select(t.Context(), "Chassis_Template_Var", nil, "chassis", "variables")
+	require.NoError(t, err)
+	for _, row := range rows {
+		vars[ovsdb.String(row["chassis"])] = ovsdb.StringMap(row["variables"])
+	}
+	rows, err = r.client.Select(t.Context(), "Load_Balancer", nil, "_uuid", "vips")
+	require.NoError(t, err)
+	served := map[string]int{}
+	for _, row := range rows {
+		if !in[ovsdb.String(row["_uuid"])] {
+			continue
+		}
+		for vip, backends := range ovsdb.StringMap(row["vips"]) {
+			served[vip]++
+			at := func(chassis string) string {
+				if name, variable := strings.CutPrefix(backends, "^"); variable {
+					return vars[chassis][name]
+				}
+				return backends
+			}
+			require.Equal(t, on1, at("n1"), vip)
+			require.Contains(t, on2, at("c2"), vip)
+		}
+	}
+	require.Len(t, served, n)
+	for vip, times := range served {
+		require.Equal(t, 1, times, vip)
 	}
 }
