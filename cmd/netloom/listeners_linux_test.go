@@ -98,34 +98,34 @@ func servingPair(t *testing.T) (cert, key string) {
 
 // The most connections that a listener may have, by whom it is for: those with a reserve for others, of docs/security.md.
 const (
-	mostOfProbes  = 256
-	mostOfClients = 512 // admission reviews, and the gateway with little memory
-	moreThanMost  = 40
+	maxProbeConns  = 256
+	maxClientConns = 512 // admission reviews, and the gateway with little memory
+	excessConns    = 40
 )
 
 // The parameters of HTTP/2 for it, which a client reads: RFC 9113, 6.5.2.
 const (
 	settingStreams   = 3
-	streamsOfProbes  = 32
-	streamsOfClients = 250
+	maxProbeStreams  = 32
+	maxClientStreams = 250
 )
 
 // flood does to a listener what costs its clients nothing.
 func (s *server) flood(address string) {
 	s.Helper()
-	secure, most := s.isSecure(address), mostOfProbes
+	secure, most := s.isSecure(address), maxProbeConns
 	if secure {
 		streams := s.streams(address)
-		require.Contains(s, []uint32{streamsOfProbes, streamsOfClients}, streams)
-		if streams == streamsOfClients {
-			most = mostOfClients
+		require.Contains(s, []uint32{maxProbeStreams, maxClientStreams}, streams)
+		if streams == maxClientStreams {
+			most = maxClientConns
 		}
 	}
 	texts := floods(secure)
 	for _, what := range slices.Sorted(maps.Keys(texts)) {
 		text := texts[what]
 		var open []net.Conn
-		ended := make(chan struct{}, most+moreThanMost)
+		ended := make(chan struct{}, most+excessConns)
 		for range cap(ended) {
 			c := s.connect(address, "127.0.0.2")
 			open = append(open, c)
@@ -142,7 +142,7 @@ func (s *server) flood(address string) {
 				_, _ = io.Copy(io.Discard, c) // until the server closes it
 			}()
 		}
-		await.True(s, func() bool { return len(ended) >= moreThanMost && s.connections(address) <= most }, "%s has at most %d connections: %s", address, most, what)
+		await.True(s, func() bool { return len(ended) >= excessConns && s.connections(address) <= most }, "%s has at most %d connections: %s", address, most, what)
 		require.True(s, s.answers(address, secure), "%s: %s", address, what)
 		for _, c := range open {
 			_ = c.Close()

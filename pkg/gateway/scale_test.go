@@ -309,12 +309,12 @@ func TestManyClusters(t *testing.T) {
 	s.load(*scaleRate, 0.2, none) // connections are warm
 	idle := s.load(*scaleRate, *scaleSeconds, none)
 	require.Zero(t, idle.failed.Load())
-	least := &measured{}
+	minimal := &measured{}
 	if s.program != nil {
-		bare := s.bare()
-		bare.load(*scaleRate, 0.2, none)
-		least = bare.load(*scaleRate, *scaleSeconds, none)
-		require.Zero(t, least.failed.Load())
+		proxy := s.minimal()
+		proxy.load(*scaleRate, 0.2, none)
+		minimal = proxy.load(*scaleRate, *scaleSeconds, none)
+		require.Zero(t, minimal.failed.Load())
 	}
 
 	alone := &crowd{}
@@ -359,7 +359,7 @@ func TestManyClusters(t *testing.T) {
 	}
 	t.Logf("%d clusters, %d requests/s and as many directly, %d watches; load average %s\n%s%s%s%sconnections opened for the watches: %d; a watch: %d bytes",
 		len(s.servers), *scaleRate, *scaleWatches, strings.TrimSpace(string(average)),
-		row("the least proxy", least), row("no watches", idle), row("all watches", loaded), row("and three clusters faulty: the others", others), total, added)
+		row("the minimal proxy", minimal), row("no watches", idle), row("all watches", loaded), row("and three clusters faulty: the others", others), total, added)
 }
 
 // allocationsOfRequest is how many a request and its answer may take in the gateway, the HTTP/2 of both sides included.

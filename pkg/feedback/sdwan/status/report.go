@@ -88,12 +88,12 @@ func (m Module) cut(limit int) Module {
 
 // The size limits of a CNFStatus, in bytes.
 const (
-	mostOfPod = 16 << 10
-	mostOfAll = 512 << 10
+	maxPodBytes = 16 << 10
+	maxBytes    = 512 << 10
 )
 
 // Limit returns how long the report of one pod may be if there are that many.
-func Limit(pods int) int { return min(mostOfPod, mostOfAll/max(1, pods)) }
+func Limit(pods int) int { return min(maxPodBytes, maxBytes/max(1, pods)) }
 
 // Tunnels is the state of a CNF's tunnels.
 type Tunnels struct {

@@ -18,44 +18,44 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var scaleBare = flag.String("scale.bare", "", "serve as the proxy that this file describes; TestManyClusters starts it")
+var scaleMinimal = flag.String("scale.minimal", "", "serve as the proxy that this file describes; TestManyClusters starts it")
 
-// bareProxy is what a bare proxy serves, and with which certificates.
-type bareProxy struct {
+// minimalProxy is what the minimal proxy serves, and with which certificates.
+type minimalProxy struct {
 	CA, Cert, Key []byte
 	Servers       map[string]string // URL by host name
 }
 
-// bare returns the same clients and servers with the least proxy between them: net/http's, in a process of its own, with HTTP/2 on both sides,
+// minimal returns the same clients and servers with the minimal proxy between them: net/http's, in a process of its own, with HTTP/2 on both sides,
 // which authenticates nobody and decides nothing. What it adds is what another hop costs here.
-func (s *scale) bare() *scale {
+func (s *scale) minimal() *scale {
 	s.t.Helper()
 	out := &scale{rig: &rig{t: s.t, serving: s.serving}, ca: s.ca, servers: s.servers, direct: s.direct}
-	p := bareProxy{CA: s.ca.pem(), Servers: map[string]string{}}
-	p.Cert, p.Key = s.serving.issue("bare", nil, "*.example")
+	p := minimalProxy{CA: s.ca.pem(), Servers: map[string]string{}}
+	p.Cert, p.Key = s.serving.issue("minimal", nil, "*.example")
 	for i, server := range s.servers {
 		p.Servers[s.name(i)] = server.URL
 	}
 	text, err := json.Marshal(p)
 	require.NoError(s.t, err)
-	at := filepath.Join(s.t.TempDir(), "bare.json")
+	at := filepath.Join(s.t.TempDir(), "minimal.json")
 	require.NoError(s.t, os.WriteFile(at, text, 0o600))
 	self, err := os.Executable()
 	require.NoError(s.t, err)
-	out.program, out.address = launch(s.t, self, "-test.run", "^TestBareProxy$", "-scale.bare", at)
+	out.program, out.address = launch(s.t, self, "-test.run", "^TestMinimalProxy$", "-scale.minimal", at)
 	for i := range s.servers {
 		out.through = append(out.through, out.connect(i, false))
 	}
 	return out
 }
 
-// TestBareProxy serves until its process is killed, if it is asked to.
-func TestBareProxy(t *testing.T) {
-	if *scaleBare == "" {
+// TestMinimalProxy serves until its process is killed, if it is asked to.
+func TestMinimalProxy(t *testing.T) {
+	if *scaleMinimal == "" {
 		t.Skip("TestManyClusters starts it, in a process of its own")
 	}
-	var p bareProxy
-	text, err := os.ReadFile(*scaleBare)
+	var p minimalProxy
+	text, err := os.ReadFile(*scaleMinimal)
 	require.NoError(t, err)
 	require.NoError(t, json.Unmarshal(text, &p))
 	pair, err := tls.X509KeyPair(p.Cert, p.Key)
