@@ -47,20 +47,15 @@ func (w *writer) all(ctx context.Context) error {
 			return ErrForeignPlan
 		}
 	}
-	for i := range w.plan.Ops {
-		if s := taskOf(&w.plan.Ops[i]); s.Clear {
-			w.use(s)
-			if err := w.remove(ctx, s); err != nil && !refuses(err) && !openwrt.IsFault(err) {
-				return fmt.Errorf("clear %s: %w", s.Key, reached(err))
-			}
-		}
-	}
 	for from := 0; from < len(w.plan.Ops); {
 		to := from
 		for to < len(w.plan.Ops) && taskOf(&w.plan.Ops[to]).Stage == taskOf(&w.plan.Ops[from]).Stage {
 			to++
 		}
 		ops := w.plan.Ops[from:to]
+		if err := w.clear(ctx, ops); err != nil {
+			return err
+		}
 		again, err := w.stage(ctx, ops, false)
 		if err == nil {
 			_, err = w.stage(ctx, again, true)
@@ -77,6 +72,19 @@ func (w *writer) all(ctx context.Context) error {
 		return err
 	}
 	return errors.Join(w.errs...)
+}
+
+// clear deletes first the objects whose place in the kernel another object takes.
+func (w *writer) clear(ctx context.Context, ops []backends.Op) error {
+	for i := range ops {
+		if s := taskOf(&ops[i]); s.Clear {
+			w.use(s)
+			if err := w.remove(ctx, s); err != nil && !refuses(err) && !openwrt.IsFault(err) {
+				return fmt.Errorf("clear %s: %w", s.Key, reached(err))
+			}
+		}
+	}
+	return nil
 }
 
 // sequence writes those rules again that have to follow what was written. The device may have rejected any of that, so it is not known before.

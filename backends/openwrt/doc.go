@@ -34,8 +34,12 @@
 // rules and the addresses of applications) are deleted first, so that another object can take their place; in between, packets
 // take another path. If two intents need the same place, the first by ID gets it.
 //
+// What takes effect at once is written before or after the reload of the firewall, so that what closes comes before what opens: see
+// compare.stage and compare.InOrderWith; docs/sdewan.md says for each pair of parts which order is safe, and why. If that reload fails, what opens
+// waits for the next plan.
+//
 // The services mwan3, firewall and ipsec use their configuration only after they have read it: each that was written is reloaded
-// once, at the end, however much was written. The action is always reload. For firewall it keeps connections and replaces the
+// once, however much was written. The action is always reload. For firewall it keeps connections and replaces the
 // rules at once; for the other two the device treats it as a restart. Before the first write for a service another kind of record
 // is left, and removed after the reload, so that if a process dies in between, the next one reloads the service. If the device
 // takes no records, everything is written without.

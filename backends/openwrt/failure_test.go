@@ -120,8 +120,8 @@ func TestProcessThatDiesBeforeItReloads(t *testing.T) {
 	require.Empty(t, r.reloads())
 	r.restart(t, "a")
 	p = r.reconcile(t)
-	require.Equal(t, map[backends.Verb]int{backends.Reload: 3}, verbs(p))
-	require.Equal(t, []string{"mwan3 reload", "firewall reload", "ipsec reload"}, r.reloads())
+	require.Equal(t, map[backends.Verb]int{backends.Create: 4, backends.Reload: 3}, verbs(p), "what waited for the firewall")
+	require.Equal(t, []string{"ipsec reload", "firewall reload", "mwan3 reload"}, r.reloads())
 	r.requireSettled(t)
 }
 

@@ -41,7 +41,7 @@ func (b *Backend) compare(m *model, want *intent.Snapshot, repairs func(*compare
 		again[s.Key] = m.rotated && s.Key.Kind == openwrt.Remotes || full && (refused || s.Want != nil && slices.ContainsFunc(s.Want.Needs, func(k section.Key) bool { return again[k] }))
 		c.Ops[i].Again = c.Ops[i].Again || again[s.Key]
 	}
-	plan := &backends.Plan{Revision: want.Revision(), Full: full, Owned: len(m.have.Objects), Ops: append(c.Ops, b.reloads(c.Ops, m.have)...)}
+	plan := &backends.Plan{Revision: want.Revision(), Full: full, Owned: len(m.have.Objects), Ops: compare.InOrderWith(c.Ops, b.reloads(c.Ops, m.have))}
 	for i := range plan.Ops {
 		plan.Ops[i].Group = i // nothing on the device is a transaction
 	}

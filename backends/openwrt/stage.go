@@ -18,7 +18,7 @@ func (w *writer) stage(ctx context.Context, ops []backends.Op, last bool) (again
 		}
 		s := taskOf(&ops[i])
 		w.use(s)
-		if w.gaveUp(s) || w.isHeld(s) || s.Stage != compare.Reload && w.waits[s.Service()] {
+		if w.gaveUp(s) || w.isHeld(s) || s.Stage != compare.Reload && w.waits[s.Service()] || s.Opens() && w.unprotected() {
 			continue
 		}
 		err := w.do(ctx, s)

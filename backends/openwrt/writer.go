@@ -113,6 +113,13 @@ func (w *writer) isHeld(s *task) bool {
 	return s.Stage == compare.Sweep && w.held[s.Service()] || s.Stage == compare.Reload && w.held[s.Key.Name]
 }
 
+// unprotected reports whether the firewall is not reloaded although something was to be written for it: what opens waits for the next plan.
+// Either is an error already.
+func (w *writer) unprotected() bool {
+	firewall := openwrt.Zones.Service()
+	return w.run.wrote[firewall] || w.held[firewall] || w.waits[firewall]
+}
+
 // gaveUp reports whether an op is left for later, because the device aborts on whatever is sent for its module.
 func (w *writer) gaveUp(s *task) bool {
 	module := s.Key.Module()

@@ -32,5 +32,6 @@ func (c *Comparison) Diff(keep map[object.Ref]bool) {
 	c.staleNotes()
 	c.sequence()
 	c.handOver()
+	c.withdraw()
 	c.Order()
 }

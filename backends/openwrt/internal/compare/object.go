@@ -42,7 +42,7 @@ func (c *Comparison) object(w *render.Wanted) {
 		c.leaveOut(w, why)
 		return
 	}
-	op.Native = &Step{Stage: Place, Key: w.Key, Want: w, Intent: w.Intent}
+	op.Native = &Step{Stage: writing(w.Kind, w.Object), Key: w.Key, Want: w, Intent: w.Intent}
 	c.Ops = append(c.Ops, op)
 }
 
@@ -81,13 +81,9 @@ func (c *Comparison) remove(k section.Key) {
 		c.Skips = append(c.Skips, backends.Skip{Intent: cmp.Or(c.Want.Gone[k], k.String()), Reason: r.Reason})
 		return
 	}
-	when := Sweep
-	if section.InKernel(k.Kind) {
-		when = Release
-	}
 	c.Ops = append(c.Ops, backends.Op{
 		Verb: backends.Delete, Kind: k.Kind.String(), Name: k.Name, Before: section.Fields(c.Have.Objects[k].Object),
-		Native: &Step{Stage: when, Key: k, Intent: cmp.Or(c.Want.Gone[k], k.String())},
+		Native: &Step{Stage: deleting(k.Kind, c.Have.Objects[k].Object), Key: k, Intent: cmp.Or(c.Want.Gone[k], k.String())},
 	})
 }
 

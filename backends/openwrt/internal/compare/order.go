@@ -7,6 +7,7 @@ import (
 
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/backends/openwrt/internal/section"
+	"github.com/netloom/netloom/pkg/openwrt"
 )
 
 // handOver deletes first the objects whose place in the kernel another object takes.
@@ -31,6 +32,57 @@ func (c *Comparison) handOver() {
 			}
 		}
 	}
+}
+
+// withdraw has translations that lead elsewhere go before the firewall changes, and come after it. Otherwise one of its states would judge
+// packets that are for the other. No packet is cut by that which arrives at the same place before and after.
+func (c *Comparison) withdraw() {
+	if !slices.ContainsFunc(c.Ops, func(op backends.Op) bool { return StepOf(&op).Service() == openwrt.Zones.Service() }) {
+		return
+	}
+	for i := range c.Ops {
+		s := StepOf(&c.Ops[i])
+		if s.Stage != Expose || c.Have.Objects[s.Key] == nil {
+			continue
+		}
+		have := c.Have.Objects[s.Key].Object
+		if !exposes(s.Key.Kind, have) || leadsTo(have) == leadsTo(s.Want.Object) {
+			continue
+		}
+		c.Ops[i].Verb, c.Ops[i].Before, c.Ops[i].After = backends.Create, nil, section.Fields(s.Want.Object)
+		c.Ops = append(c.Ops, backends.Op{
+			Verb: backends.Delete, Kind: s.Key.Kind.String(), Name: s.Key.Name, Origin: c.Ops[i].Origin, Before: section.Fields(have),
+			Native: &Step{Stage: Close, Key: s.Key, Intent: s.Intent},
+		})
+	}
+}
+
+// leadsTo is where a translation sends packets.
+func leadsTo(o openwrt.Object) [2]string {
+	return [2]string{section.Text(o, "dest_ip"), section.Text(o, "dest_port")}
+}
+
+// InOrderWith inserts reloads into ops in their order. The firewall is reloaded before anything directs packets elsewhere or lets more in,
+// and ipsec before the firewall, if tunnels only come or change: what the firewall lets through to them does not leave without them. If
+// tunnels go, it is reloaded with mwan3, after the firewall.
+func InOrderWith(ops, reloads []backends.Op) []backends.Op {
+	services := map[bool][]backends.Op{}
+	last := slices.ContainsFunc(ops, func(op backends.Op) bool {
+		return op.Verb == backends.Delete && StepOf(&op).Service() == openwrt.Remotes.Service() && StepOf(&op).Key.Kind == openwrt.Remotes
+	})
+	for _, op := range reloads {
+		early := op.Name == openwrt.Zones.Service() || op.Name == openwrt.Remotes.Service() && !last
+		services[early] = append(services[early], op)
+	}
+	slices.SortStableFunc(services[true], func(a, b backends.Op) int { return strings.Compare(b.Name, a.Name) }) // ipsec first
+	from := func(s stage) int {
+		if at := slices.IndexFunc(ops, func(op backends.Op) bool { return StepOf(&op).Stage >= s }); at >= 0 {
+			return at
+		}
+		return len(ops)
+	}
+	early, late := from(Release), from(Expose)
+	return slices.Concat(ops[:early], services[true], ops[early:late], services[false], ops[late:])
 }
 
 // Order sorts ops by stage, and so that referenced objects exist.

@@ -34,7 +34,7 @@ func (c *Comparison) Repairs(f kernel.Findings, forgotten []section.Key, lost ma
 		c.Ops = append(c.Ops, backends.Op{
 			Verb: backends.Update, Kind: k.Kind.String(), Name: k.Name, Origin: w.Origin,
 			Before: backends.Fields{"kernel": wrong}, After: backends.Fields{"kernel": "present"}, Again: before[k] != "",
-			Native: &Step{Stage: Place, Key: k, Want: w, Intent: w.Intent},
+			Native: &Step{Stage: writing(k.Kind, w.Object), Key: k, Want: w, Intent: w.Intent},
 		})
 	}
 	remove := func(when stage, kind openwrt.Kind, o openwrt.Object) {
@@ -49,7 +49,7 @@ func (c *Comparison) Repairs(f kernel.Findings, forgotten []section.Key, lost ma
 	}
 	for _, k := range forgotten {
 		if k.Kind == openwrt.NATs {
-			remove(Release, k.Kind, section.WithoutPlace(lost[k]))
+			remove(Close, k.Kind, section.WithoutPlace(lost[k])) // before one of the same name is written
 		}
 	}
 }

@@ -10,13 +10,51 @@ import (
 // stage is when an op is applied. Stages follow each other.
 type stage int
 
-// The stages, in the order in which they are applied.
+// The stages, in the order in which they are applied, except for Reload: see InOrderWith. What takes effect at once does so in a stage of its
+// own: what closes does before the firewall is reloaded, and what opens after it.
 const (
-	Release stage = iota // deletes objects that the kernel can have only once, so that others can take their place
+	Close   stage = iota // deletes what lets packets in, at once
 	Place                // creates and updates, referenced objects first
 	Sweep                // deletes, referring objects first
+	Release              // deletes what stops or directs packets, at once: also what the kernel can have only once, so that others can take its place
+	Direct               // creates and updates what directs packets, at once
+	Expose               // creates and updates what lets packets in, at once
 	Reload               // reloads a service
 )
+
+// writing is the stage in which an object is created or updated.
+func writing(kind openwrt.Kind, o openwrt.Object) stage {
+	switch {
+	case section.InKernel(kind):
+		return Direct
+	case exposes(kind, o):
+		return Expose
+	default:
+		return Place // a NetworkFirewallRule too: at a reload it takes its place before what the firewall decides
+	}
+}
+
+// deleting is the stage in which an object is deleted.
+func deleting(kind openwrt.Kind, o openwrt.Object) stage {
+	switch {
+	case exposes(kind, o), kind == openwrt.NetworkRules && section.Text(o, "target") == "ACCEPT":
+		return Close
+	case section.InKernel(kind), kind == openwrt.NetworkRules:
+		return Release
+	default:
+		return Sweep
+	}
+}
+
+// exposes reports whether an object has packets reach, at once, what they did not before.
+func exposes(kind openwrt.Kind, o openwrt.Object) bool {
+	return kind == openwrt.NATs && section.Text(o, "target") == "DNAT"
+}
+
+// Opens reports whether a step, by itself, may let packets pass that only the firewall stops once it is reloaded.
+func (s *Step) Opens() bool {
+	return s.Stage == Expose || s.Stage == Release && s.Key.Kind == openwrt.NetworkRules
+}
 
 // Step is the native form of an op, for Apply.
 type Step struct {
