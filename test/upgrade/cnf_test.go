@@ -33,28 +33,31 @@ var atOnce = regexp.MustCompile(`/sdewan/(application|nat|networkfirewall|route|
 func upAndDownOnACNF(t *testing.T, old, current *upgrade.Program, seed uint64) {
 	t.Helper()
 	addresses, packets := upgrade.OwnNetwork(t), upgrade.Packets(seed, 400)
-	g := upgrade.NewGateway(t, addresses[0], packets)
+	c := upgrade.NewCNF(t, addresses[0], packets)
 	b := upgrade.NewBranch(seed, 30)
-	g.Apply(t, old, b.Text(t, g.Address))
+	c.Apply(t, old, b.Text(t, c.Address))
 	for i, to := range []*upgrade.Program{current, old, current, old} {
-		if i > 1 {
+		switch {
+		case i > 1 && to == current:
+			b.MutateTogether()
+		case i > 1:
 			b.Mutate()
 		}
-		before := len(g.Requests())
-		states := g.Apply(t, to, b.Text(t, g.Address))
+		before := len(c.Requests())
+		states := c.Apply(t, to, b.Text(t, c.Address))
 		what := fmt.Sprintf("step %d, to %s", i, to.Name)
 		faults := upgrade.Windows(packets, states)
 		t.Logf("%s: %d writes", what, len(states)-1)
 		assert.Empty(t, faults[:min(len(faults), 8)], "%s: %d faults", what, len(faults))
-		for _, q := range g.Requests()[before:] {
+		for _, q := range c.Requests()[before:] {
 			assert.False(t, i < 2 && q.Method != http.MethodGet && atOnce.MatchString(q.Path), "%s, with the same objects: %s %s", what, q.Method, q.Path)
 		}
-		fresh := upgrade.NewGateway(t, addresses[1], packets)
+		fresh := upgrade.NewCNF(t, addresses[1], packets)
 		fresh.Apply(t, to, b.Text(t, fresh.Address))
 		fresh.Stop()
-		assert.Equal(t, fresh.Configuration(), g.Configuration(), what)
+		assert.Equal(t, fresh.Configuration(), c.Configuration(), what)
 		if to == current { // the others leave rules that overlap in the order in which they came
-			assert.Equal(t, fresh.Way(), g.Way(), what)
+			assert.Equal(t, fresh.Way(), c.Way(), what)
 		}
 	}
 }

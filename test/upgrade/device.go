@@ -22,8 +22,8 @@ import (
 	"github.com/netloom/netloom/test/await"
 )
 
-// Gateway is the device of a CNF for programs, and what it did with some packets after each of their writes.
-type Gateway struct {
+// CNF is the device of a CNF for programs, and what it did with some packets after each of their writes.
+type CNF struct {
 	*simulator.Device
 	Address netip.Addr
 	packets []simulator.Packet
@@ -68,101 +68,101 @@ func interfaces() []simulator.Interface {
 	return list
 }
 
-// NewGateway starts a device where programs look for it: at port 80 of the address of its pod.
-func NewGateway(t *testing.T, address string, packets []simulator.Packet) *Gateway {
+// NewCNF starts a device where programs look for it: at port 80 of the address of its pod.
+func NewCNF(t *testing.T, address string, packets []simulator.Packet) *CNF {
 	t.Helper()
 	d, err := simulator.New(simulator.Options{Interfaces: interfaces()})
 	require.NoError(t, err)
-	g := &Gateway{Device: d, Address: netip.MustParseAddr(address), packets: packets}
+	c := &CNF{Device: d, Address: netip.MustParseAddr(address), packets: packets}
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", net.JoinHostPort(address, "80"))
 	require.NoError(t, err)
 	var accepting sync.WaitGroup
 	accepting.Go(func() {
 		for {
 			conn, err := listener.Accept()
-			if err != nil || !d.Serve(judged{conn, g}) {
+			if err != nil || !d.Serve(judged{conn, c}) {
 				return
 			}
 		}
 	})
-	g.stop = func() {
+	c.stop = func() {
 		_ = listener.Close() // the test is over
 		accepting.Wait()
 		d.Close()
 	}
-	t.Cleanup(g.stop)
-	return g
+	t.Cleanup(c.stop)
+	return c
 }
 
 // Stop ends the device; its address is free then.
-func (g *Gateway) Stop() { g.stop() }
+func (c *CNF) Stop() { c.stop() }
 
-// judged is a connection of a gateway, which judges each write before it answers.
+// judged is a connection to a CNF, which judges each write before it answers.
 type judged struct {
 	net.Conn
-	gateway *Gateway
+	cnf *CNF
 }
 
 func (j judged) Write(answer []byte) (int, error) {
-	j.gateway.look()
+	j.cnf.look()
 	return j.Conn.Write(answer)
 }
 
 // look judges the packets if a request was a write.
-func (g *Gateway) look() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	requests := g.Requests()
-	for _, q := range requests[g.seen:] {
+func (c *CNF) look() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	requests := c.Requests()
+	for _, q := range requests[c.seen:] {
 		switch {
 		case q.Login:
 		case q.Method != http.MethodGet:
-			g.idle = 0
-			g.after = append(g.after, g.moment(q.Method+" "+q.Path))
+			c.idle = 0
+			c.after = append(c.after, c.moment(q.Method+" "+q.Path))
 		case strings.HasSuffix(q.Path, "/firewall/v1/zones"):
-			g.idle++
+			c.idle++
 		}
 	}
-	g.seen = len(requests)
+	c.seen = len(requests)
 }
 
 // moment is what the device does now.
-func (g *Gateway) moment(write string) Moment {
+func (c *CNF) moment(write string) Moment {
 	m := Moment{write: write}
-	for _, p := range g.packets {
-		m.results = append(m.results, g.Trace(p))
+	for _, p := range c.packets {
+		m.results = append(m.results, c.Trace(p))
 	}
 	return m
 }
 
 // Way is what becomes of each packet now.
-func (g *Gateway) Way() []string { return g.moment("").Way() }
+func (c *CNF) Way() []string { return c.moment("").Way() }
 
 // settled is how many read-backs without a write it takes for a program to have nothing left to write: some of what a device does not
 // show at once is written after the second.
 const settled = 4
 
 // Apply runs a program until it has nothing left to write, and returns what the device did before it and after each write.
-func (g *Gateway) Apply(t *testing.T, p *Program, manifests []byte) []Moment {
+func (c *CNF) Apply(t *testing.T, p *Program, manifests []byte) []Moment {
 	t.Helper()
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "all.yaml"), manifests, 0o600))
-	g.mu.Lock()
-	g.idle, g.after = 0, []Moment{g.moment("the start")}
-	g.mu.Unlock()
+	c.mu.Lock()
+	c.idle, c.after = 0, []Moment{c.moment("the start")}
+	c.mu.Unlock()
 	running := p.Run(t, "--manifests", dir, "--sdewan", "--sdewan-plain-http", "--sdewan-interval", "1s", "--owner", "upgrade")
 	await.True(t, func() bool {
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		return g.idle >= settled
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return c.idle >= settled
 	}, "%s leaves the device alone", p.Name)
 	running.Stop(t)
-	return g.after
+	return c.after
 }
 
 // Configuration is the sections and the kernel's rules of the device, in order of their text: where rules are matters only to packets.
-func (g *Gateway) Configuration() []string {
-	list := append(strings.Split(g.Export(), "\n\n"), strings.Split(g.Kernel(), "\n")...)
+func (c *CNF) Configuration() []string {
+	list := append(strings.Split(c.Export(), "\n\n"), strings.Split(c.Kernel(), "\n")...)
 	slices.Sort(list)
 	return list
 }

@@ -62,8 +62,24 @@ func branchKinds() []string {
 // Mutate adds, edits and deletes some objects of one part of the device.
 func (b *Branch) Mutate() {
 	of := b.pick("", "", "firewall", "firewall", "mwan3", "ipsec")
-	others := func(kind string) bool { return part(kind) != of }
-	for range 4 {
+	b.mutate(4, func(kind string) bool { return part(kind) != of })
+}
+
+// MutateTogether adds, edits and deletes some objects of several parts of the device at once: all but those that direct packets, which go the
+// old way under the new firewall for a moment.
+func (b *Branch) MutateTogether() {
+	b.mutate(10, func(kind string) bool {
+		switch kind {
+		case "CNFNAT", "CNFService", "NetworkFirewallRule":
+			return false
+		}
+		return part(kind) != "firewall" && part(kind) != "ipsec"
+	})
+}
+
+// mutate changes n objects, except of kinds that are others.
+func (b *Branch) mutate(n int, others func(kind string) bool) {
+	for range n {
 		ids := slices.DeleteFunc(slices.Sorted(maps.Keys(b.objects)), func(id string) bool { return others(b.objects[id]["kind"].(string)) })
 		id := b.pick(ids...)
 		o := b.objects[id]
@@ -80,7 +96,8 @@ func (b *Branch) Mutate() {
 }
 
 // part is what has the objects of a kind take effect: one of the services of the device at a reload, or "" for each object at once. The device
-// has no transaction for several of them, so what changes in two of them at a time has a state in between, whatever the version.
+// has no transaction for several of them, so what changes in two of them at a time has a state in between. Versions before the order of parts
+// (docs/sdewan.md) may have it allow what neither the objects before nor those after do.
 func part(kind string) string {
 	switch kind {
 	case "Mwan3Policy", "Mwan3Rule":
