@@ -15,6 +15,7 @@ type group struct {
 	meters  map[uint32]bool
 	also    map[string]map[string]bool // further sources of an ACL, by its UUID, see notes
 	sharers sharers                    // of a shared group; nil for others
+	pieces  map[*intent.Policy]*group  // what it has of each of several policies, see renderer.piece; not changed any more
 }
 
 // addressSetRef names one address set row.

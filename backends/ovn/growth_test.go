@@ -46,7 +46,7 @@ func TestRenderingGrowsWithTheRules(t *testing.T) {
 					m, r := newModel(portFinder{}), &renderer{names: nb.NewNamer("o"), want: want, schema: known}
 					m.putPolicy(p.ID, p)
 					for _, s := range subjectsOf(p) {
-						r.group(s, m.policiesOf(s, r, map[intent.PolicyID]bool{p.ID: true}, []*intent.Policy{p}))
+						r.group(s, m.policiesOf(s, r, map[intent.PolicyID]bool{p.ID: true}, []*intent.Policy{p}), nil)
 					}
 				}
 			}
@@ -96,7 +96,7 @@ func TestPoliciesWithoutRulesCostOthersNothing(t *testing.T) {
 		}
 		r := &renderer{names: nb.NewNamer("o"), want: b.Commit(), schema: known}
 		return func() {
-			require.Nil(t, r.group("s", m.policiesOf("s", r, map[intent.PolicyID]bool{last.ID: true}, []*intent.Policy{last})))
+			require.Nil(t, r.group("s", m.policiesOf("s", r, map[intent.PolicyID]bool{last.ID: true}, []*intent.Policy{last}), nil))
 		}
 	})
 }

@@ -148,7 +148,7 @@ func tracerOf(t *testing.T, want *intent.Snapshot, known ovsdb.Schema) *nbtrace.
 		model.putPolicy(p.ID, p)
 	}
 	for set := range want.Sets() {
-		g := r.group(set.ID, model.policiesOf(set.ID, r, nil, nil))
+		g := r.group(set.ID, model.policiesOf(set.ID, r, nil, nil), nil)
 		if g == nil {
 			continue
 		}

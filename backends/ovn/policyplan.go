@@ -67,7 +67,7 @@ func (p *policyPlan) collect(changes []intent.Change) {
 	}
 	with := p.changedBySubject()
 	for s := range subjects {
-		p.groups[s] = p.r.group(s, p.m.policiesOf(s, p.r, p.changed, with[s]))
+		p.groups[s] = p.r.group(s, p.m.policiesOf(s, p.r, p.changed, with[s]), p.m.groups[s])
 	}
 	p.collectShares()
 }

@@ -56,8 +56,9 @@ type renderer struct {
 }
 
 // group renders the ACLs of policies on the group of subject; nil if there are none. Of policies with equal rules the oldest gives the
-// ACL its name: a new policy does not change the row.
-func (r *renderer) group(subject intent.SetID, policies []*intent.Policy) *group {
+// ACL its name: a new policy does not change the row. What the group had before, nil if nothing, is taken over for policies that are the
+// same, so that one of many costs no rendering of the others.
+func (r *renderer) group(subject intent.SetID, policies []*intent.Policy, before *group) *group {
 	g := newGroup(subject)
 	for _, d := range intent.Directions() {
 		if subject == intent.IsolatedSet(d) && r.want.Set(subject) != nil {
@@ -69,23 +70,32 @@ func (r *renderer) group(subject intent.SetID, policies []*intent.Policy) *group
 	}
 	byAge := func(a, b *intent.Policy) int { return cmp.Compare(a.Created, b.Created) }
 	for _, p := range slices.SortedStableFunc(slices.Values(policies), byAge) {
-		if p.Isolates && p.Subject == subject && p.Log.Deny != intent.SeverityNone {
-			r.logDrops(g, p)
-		}
-		for _, i := range r.rulesOf(p)[subject] {
-			rule, reason := r.failsClosed(p, i)
-			if reason != "" {
-				r.skip(p, p.Rules[i].Path, reason)
-			}
-			if rule != nil {
-				r.ownParts(g, p, rule, r.placeOf(p, i))
-			}
+		if len(policies) == 1 {
+			r.policy(g, p)
+		} else {
+			g.put(p, r.piece(before, subject, p))
 		}
 	}
 	if len(g.acls) == 0 {
 		return nil
 	}
 	return g
+}
+
+// policy adds to a group what it has of a policy.
+func (r *renderer) policy(g *group, p *intent.Policy) {
+	if p.Isolates && p.Subject == g.subject && p.Log.Deny != intent.SeverityNone {
+		r.logDrops(g, p)
+	}
+	for _, i := range r.rulesOf(p)[g.subject] {
+		rule, reason := r.failsClosed(p, i)
+		if reason != "" {
+			r.skip(p, p.Rules[i].Path, reason)
+		}
+		if rule != nil {
+			r.ownParts(g, p, rule, r.placeOf(p, i))
+		}
+	}
 }
 
 // ownParts renders what a rule does not have in common with others.
@@ -115,7 +125,7 @@ func (r *renderer) groups(policies iter.Seq[*intent.Policy], besides ...intent.S
 	}
 	groups := r.sharedGroups(policies)
 	for subject, list := range bySubject {
-		if g := r.group(subject, list); g != nil {
+		if g := r.group(subject, list, nil); g != nil {
 			groups[subject] = g
 		}
 	}

@@ -43,6 +43,9 @@ func Delete(h *Row) *Op {
 
 // Change rewrites the fields that differ, and adds to and removes from the sets and maps that differ.
 func Change(w, h *Row) []*Op {
+	if w == h {
+		return nil
+	}
 	var ops []*Op
 	before, after := backends.Fields{}, backends.Fields{}
 	for column, value := range w.Fields {
