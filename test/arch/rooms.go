@@ -121,7 +121,7 @@ var rooms = []room{
 
 	{dir: "pkg/apis/...", may: []string{"pkg/apis/...", "k8s.io/api/...", "k8s.io/apimachinery/..."}},
 	{dir: "pkg/inputs/source", may: []string{
-		"translator/budget",
+		"translator/budget", "pkg/intent", "pkg/object/address",
 		"pkg/apis/...", "pkg/object", "pkg/version", "k8s.io/api/...", "k8s.io/apimachinery/...", policyAPI, servicesAPI,
 	}},
 	{dir: "pkg/inputs/confirm", may: []string{"pkg/cause", "pkg/inputs/source", "k8s.io/apimachinery/...", "k8s.io/client-go/tools/cache", logrus}},
@@ -163,7 +163,7 @@ var rooms = []room{
 	}},
 	{dir: "pkg/inputs/clusters/upstreams", may: []string{
 		"pkg/apis/proxy/v1alpha1", "pkg/gateway/registry", "pkg/gateway/upstream", "pkg/object", "pkg/inputs/clusters", "pkg/inputs/source", "pkg/inputs/kube",
-		"k8s.io/apimachinery/...", "k8s.io/client-go/dynamic", "k8s.io/client-go/kubernetes", logrus,
+		"k8s.io/apimachinery/...", "k8s.io/client-go/dynamic", "k8s.io/client-go/metadata", "k8s.io/client-go/kubernetes", logrus,
 	}},
 	{dir: "pkg/inputs/clusters", may: []string{"pkg/object", "pkg/inputs/source", "translator", "golang.org/x/sync/errgroup", logrus}},
 	{dir: "pkg/pipeline", may: []string{
