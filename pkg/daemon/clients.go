@@ -7,6 +7,7 @@ import (
 	"github.com/sirupsen/logrus"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 
 	"github.com/netloom/netloom/pkg/answers/world"
@@ -70,9 +71,14 @@ func newSource(opts *Options, log logrus.FieldLogger) (source.Source, *clients, 
 	if err != nil {
 		return nil, nil, fmt.Errorf("connect to Kubernetes: %w", err)
 	}
-	read := kube.Options{Options: opts.Read, Namespace: opts.OnlyNamespace, Server: config.Host, ClusterPolicies: custom, Confirm: confirm.Options{
-		Interval: opts.ConfirmInterval, WentBack: func(why string) { c.wentBack(why) },
-	}}
+	objects, err := metadata.NewForConfig(config)
+	if err != nil {
+		return nil, nil, fmt.Errorf("connect to Kubernetes: %w", err)
+	}
+	read := kube.Options{
+		Options: opts.Read, Namespace: opts.OnlyNamespace, Server: config.Host, ClusterPolicies: custom, Metadata: objects,
+		Confirm: confirm.Options{Interval: opts.ConfirmInterval, WentBack: func(why string) { c.wentBack(why) }},
+	}
 	if opts.SDWAN.Enabled {
 		if err := c.connect(&opts.SDWAN); err != nil {
 			return nil, nil, err

@@ -6,6 +6,7 @@ import (
 	"github.com/sirupsen/logrus"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
 
 	"github.com/netloom/netloom/pkg/feedback/metrics"
 	"github.com/netloom/netloom/pkg/inputs/clusters"
@@ -119,5 +120,11 @@ func newOther(opts *Options, p *Other, log logrus.FieldLogger) (source.Source, e
 	if err != nil {
 		return nil, fmt.Errorf("connect to Kubernetes: %w", err)
 	}
-	return kube.New(client, kube.Options{Options: read, Server: config.Host, Confirm: confirm.Options{Interval: opts.ConfirmInterval}}, log), nil
+	objects, err := metadata.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("connect to Kubernetes: %w", err)
+	}
+	return kube.New(client, kube.Options{
+		Options: read, Server: config.Host, Metadata: objects, Confirm: confirm.Options{Interval: opts.ConfirmInterval},
+	}, log), nil
 }

@@ -76,7 +76,7 @@ func (o *objects) Run(ctx context.Context) error {
 			return w, err
 		},
 	}
-	kind := confirm.NewAPI(o.confirm, o.log).Follow(v1alpha1.PluralPolicyStatus+"."+v1alpha1.GroupVersion.Group, lw)
+	kind := confirm.NewAPI(o.confirm, o.log).Follow(v1alpha1.PluralPolicyStatus+"."+v1alpha1.GroupVersion.Group, lw, lw.ListWithContextFunc)
 	informer := cache.NewSharedIndexInformerWithOptions(
 		cache.ToListWatcherWithWatchListSemantics(kind.ListWatch(), o.asked), &unstructured.Unstructured{}, cache.SharedIndexInformerOptions{})
 	if err := informer.SetTransform(policyStatusOf); err != nil {

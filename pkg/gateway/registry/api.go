@@ -76,7 +76,8 @@ func NewAPI(client dynamic.Interface, set Set, opts APIOptions, log logrus.Field
 	if !opts.ReadOnly {
 		informed.ResyncPeriod = resyncTime
 	}
-	a.confirm = confirm.NewAPI(confirm.Options{}, log).Follow("upstreamclusters", a.listWatch())
+	upstreams := a.listWatch()
+	a.confirm = confirm.NewAPI(confirm.Options{}, log).Follow("upstreamclusters", upstreams, upstreams.ListWithContextFunc)
 	lw := cache.ToListWatcherWithWatchListSemantics(a.confirm.ListWatch(), client)
 	a.informer = cache.NewSharedIndexInformerWithOptions(lw, &unstructured.Unstructured{}, informed)
 	if err := a.informer.SetWatchErrorHandlerWithContext(func(_ context.Context, _ *cache.Reflector, err error) { a.failed(err) }); err != nil {

@@ -41,7 +41,7 @@ func bigKind(tb testing.TB, pods int) *Kind {
 	}
 	log, _ := test.NewNullLogger()
 	api := NewAPI(Options{Interval: time.Hour}, log)
-	k := api.Follow("pods", &cache.ListWatch{ListWithContextFunc: func(_ context.Context, opts metav1.ListOptions) (runtime.Object, error) {
+	list := func(_ context.Context, opts metav1.ListOptions) (runtime.Object, error) {
 		from := 0
 		if opts.Continue != "" {
 			if _, err := fmt.Sscan(opts.Continue, &from); err != nil {
@@ -54,7 +54,8 @@ func bigKind(tb testing.TB, pods int) *Kind {
 			out.Continue, out.RemainingItemCount = fmt.Sprint(to), &left
 		}
 		return out, nil
-	}})
+	}
+	k := api.Follow("pods", &cache.ListWatch{ListWithContextFunc: list}, list)
 	k.held = held
 	return k
 }

@@ -67,7 +67,7 @@ func present(config *rest.Config) {
 	config.UserAgent = "netloom/" + version()
 	config.ContentType = runtime.ContentTypeProtobuf
 	config.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
-	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return trimming{next} })
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return paging{trimming{next}} })
 }
 
 func loadConfig(kubeconfig, contextName string) (*rest.Config, error) {

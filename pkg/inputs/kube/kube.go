@@ -91,9 +91,11 @@ func New(client kubernetes.Interface, opts Options, log logrus.FieldLogger) *Sou
 		if r.Custom {
 			example = untyped(&r)
 		}
-		kept := &kindMirror{Resource: r, example: example, confirm: api.Follow(r.String(), c.listWatch(&r))}
+		kept := &kindMirror{Resource: r, example: example}
+		transform := k.transform(kept)
+		kept.confirm = api.Follow(r.String(), c.listKept(&r, transform), newPages(c.listMetadata(&r)).read)
 		kept.lw = cache.ToListWatcherWithWatchListSemantics(k.noticing(&r, kept.confirm.ListWatch()), c.of(&r))
-		kept.mirror = newMirror(k.transform(kept), k.handler(&r))
+		kept.mirror = newMirror(transform, k.handler(&r))
 		k.resources[r.Kind] = kept
 	}
 	return k

@@ -78,6 +78,29 @@ func (c clients) listWatch(r *source.Resource) *cache.ListWatch {
 	}
 }
 
+// listKept lists and watches the objects of one kind. A list has them as they are kept.
+func (c clients) listKept(r *source.Resource, transform cache.TransformFunc) *cache.ListWatch {
+	lw := c.listWatch(r)
+	pages := newPages(lw.ListWithContextFunc)
+	lw.ListWithContextFunc = func(ctx context.Context, _ metav1.ListOptions) (runtime.Object, error) {
+		return pages.all(ctx, transform)
+	}
+	return lw
+}
+
+// listMetadata lists what is needed to compare the objects of one kind with those that are kept: their metadata, or whole objects without
+// a client for metadata.
+func (c clients) listMetadata(r *source.Resource) cache.ListWithContextFunc {
+	if c.metadata == nil || r.Metadata {
+		return c.listWatch(r).ListWithContextFunc
+	}
+	resource := c.metadata.Resource(r.GroupVersionResource())
+	if !r.Namespaced {
+		return listWatch(resource).ListWithContextFunc
+	}
+	return listWatch(resource.Namespace(c.namespace)).ListWithContextFunc
+}
+
 // labeled restricts lw to the objects that have a label; "" does not restrict it.
 func labeled(lw *cache.ListWatch, label string) *cache.ListWatch {
 	return &cache.ListWatch{

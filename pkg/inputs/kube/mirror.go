@@ -116,6 +116,9 @@ func (m *mirror) Replace(list []any, _ string) error {
 	var errs []error
 	for i, o := range list {
 		list[i] = nil // of a large list, what was transformed is no longer needed
+		if item, ok := o.(*keptItem); ok {
+			o = item.kept
+		}
 		key, err := cache.MetaNamespaceKeyFunc(o)
 		if err == nil {
 			delete(gone, key)

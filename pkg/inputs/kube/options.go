@@ -25,5 +25,6 @@ type Options struct {
 
 	Confirm confirm.Options // how the objects held are compared with those of the API, see Proofs
 
-	Metadata metadata.Interface // reads the metadata of those of source.ReviewResources that are in Kinds
+	// Metadata reads the metadata of those of source.ReviewResources that are in Kinds, and of all kinds for Confirm; nil compares whole objects.
+	Metadata metadata.Interface
 }

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/metadata"
 
 	"github.com/netloom/netloom/pkg/apis/proxy/v1alpha1"
 	"github.com/netloom/netloom/pkg/gateway/registry"
@@ -215,11 +216,16 @@ func (m members) leave(name string) {
 
 // join adds a cluster to the set.
 func (m members) join(c *upstream.Cluster, log logrus.FieldLogger) error {
-	client, err := kubernetes.NewForConfig(kube.Through(c))
+	config := kube.Through(c)
+	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return fmt.Errorf("connect to Kubernetes: %w", err)
 	}
-	return m.set.Join(clusters.Cluster{Name: c.Name(), Source: kube.New(client, kube.Options{Options: clusters.Reads()}, log)})
+	objects, err := metadata.NewForConfig(config)
+	if err != nil {
+		return fmt.Errorf("connect to Kubernetes: %w", err)
+	}
+	return m.set.Join(clusters.Cluster{Name: c.Name(), Source: kube.New(client, kube.Options{Options: clusters.Reads(), Metadata: objects}, log)})
 }
 
 // Reject records that the newest version of a cluster has faults. The version before stays in use.

@@ -1,0 +1,165 @@
+package kube
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/cache"
+)
+
+// A page has as many objects as a page of client-go, and no more bytes than the largest object of an API has, roughly: that of a
+// NetworkPolicy takes up to 27 times as much memory once it is decoded.
+const (
+	pageObjects = 500
+	pageBytes   = 2 << 20
+)
+
+// pages reads the pages of one kind. The zero value is not usable: newPages makes one. It is safe for concurrent use.
+type pages struct {
+	list cache.ListWithContextFunc
+
+	mu   sync.Mutex
+	next int64 // objects of the next page
+}
+
+func newPages(list cache.ListWithContextFunc) *pages { return &pages{list: list, next: pageObjects} }
+
+// read reads a page of up to opts.Limit objects, 0 for any number. It has fewer if they are large; a single object has any size.
+// A client without Config, such as a fake, delivers pages of any size.
+func (p *pages) read(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
+	wanted := opts.Limit
+	for {
+		p.mu.Lock()
+		opts.Limit = p.next
+		p.mu.Unlock()
+		if wanted > 0 {
+			opts.Limit = min(opts.Limit, wanted)
+		}
+		size := &pageSize{most: pageBytes}
+		if opts.Limit == 1 {
+			size.most = 0
+		}
+		o, err := p.list(context.WithValue(ctx, pageKey{}, size), opts)
+		tooLarge := errors.Is(err, errPageTooLarge)
+		if err != nil && !tooLarge {
+			return nil, err
+		}
+		p.adapt(opts.Limit, tooLarge, size.read)
+		if !tooLarge {
+			return o, nil
+		}
+	}
+}
+
+// adapt chooses the limit of the next page after one with a limit that was read, or too large. At most half as many pages are too large as
+// are read, and five.
+func (p *pages) adapt(limit int64, tooLarge bool, read int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case tooLarge:
+		p.next = max(1, limit/4)
+	case limit == p.next && read < pageBytes/2:
+		p.next = min(pageObjects, 2*limit)
+	}
+}
+
+// all returns a list of all objects as they are kept: each is transformed before the next page is read, so that no more objects
+// than those of a page are in memory as the API delivers them. The list is consistent; if the API can no longer continue it, the
+// error is that of the API (410), and it has to be read again.
+func (p *pages) all(ctx context.Context, transform cache.TransformFunc) (runtime.Object, error) {
+	out := &keptList{}
+	var opts metav1.ListOptions
+	for {
+		o, err := p.read(ctx, opts)
+		if err != nil {
+			return nil, err
+		}
+		list, err := meta.ListAccessor(o)
+		if err != nil {
+			return nil, err
+		}
+		// With an allocation for each, because an object that is kept must not keep the others of its page.
+		err = meta.EachListItemWithAlloc(o, func(item runtime.Object) error {
+			kept, err := transform(item)
+			out.Items = append(out.Items, &keptItem{kept: kept})
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		out.ResourceVersion = list.GetResourceVersion()
+		if opts.Continue = list.GetContinue(); opts.Continue == "" {
+			return out, nil
+		}
+	}
+}
+
+// keptList is a list of objects as they are kept.
+type keptList struct {
+	metav1.TypeMeta
+	metav1.ListMeta
+	Items []runtime.Object // each is a *keptItem
+}
+
+// DeepCopyObject implements runtime.Object. What is kept is shared.
+func (l *keptList) DeepCopyObject() runtime.Object {
+	out := *l
+	return &out
+}
+
+// keptItem passes an object through a list in the form in which it is kept.
+type keptItem struct {
+	metav1.TypeMeta
+
+	kept any
+}
+
+// DeepCopyObject implements runtime.Object. What is kept is shared.
+func (i *keptItem) DeepCopyObject() runtime.Object {
+	out := *i
+	return &out
+}
+
+// pageKey marks the context of a request for a page; its value is a *pageSize.
+type pageKey struct{}
+
+// pageSize bounds the bytes of a page, and counts them.
+type pageSize struct {
+	most int // 0 is any number
+	read int
+}
+
+// errPageTooLarge is the error of a request for a page that has too many bytes.
+var errPageTooLarge = errors.New("the page is too large")
+
+// paging bounds the pages that are requested. A page with too many bytes is not read to its end.
+type paging struct{ next http.RoundTripper }
+
+func (t paging) RoundTrip(r *http.Request) (*http.Response, error) {
+	res, err := t.next.RoundTrip(r)
+	size, _ := r.Context().Value(pageKey{}).(*pageSize)
+	if err != nil || size == nil || size.most == 0 || res.StatusCode != http.StatusOK {
+		return res, err
+	}
+	defer func() { _ = res.Body.Close() }()
+	body, err := io.ReadAll(io.LimitReader(res.Body, int64(size.most)+1))
+	if err != nil {
+		return nil, err
+	}
+	if size.read = len(body); size.read > size.most {
+		return nil, errPageTooLarge
+	}
+	res.Body = io.NopCloser(bytes.NewReader(body))
+	return res, nil
+}
+
+// WrappedRoundTripper lets client-go find the transport below.
+func (t paging) WrappedRoundTripper() http.RoundTripper { return t.next }
