@@ -67,7 +67,8 @@ func present(config *rest.Config) {
 	config.UserAgent = "netloom/" + version()
 	config.ContentType = runtime.ContentTypeProtobuf
 	config.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
-	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return paging{trimming{next}} })
+	// A page is bounded before it is trimmed, which reads all of it.
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return trimming{paging{next}} })
 }
 
 func loadConfig(kubeconfig, contextName string) (*rest.Config, error) {

@@ -1,6 +1,8 @@
 package kube
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -15,7 +17,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer/protobuf"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 
@@ -167,4 +172,30 @@ func TestComparisonsReadMetadata(t *testing.T) {
 	for _, page := range s.asked {
 		require.True(t, page.metadata)
 	}
+}
+
+// The bytes of a page are those that the API server sends: it is not read as a whole to be trimmed.
+func TestAPageIsBoundedBeforeItIsTrimmed(t *testing.T) {
+	var list networkingv1.NetworkPolicyList
+	for i := range 8 {
+		p := networkingv1.NetworkPolicy{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: fmt.Sprint("p-", i)}}
+		p.ManagedFields = []metav1.ManagedFieldsEntry{{FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(`{"f:spec":"` + strings.Repeat("x", pageBytes/4) + `"}`)}}
+		list.Items = append(list.Items, p)
+	}
+	list.SetGroupVersionKind(networkingv1.SchemeGroupVersion.WithKind("NetworkPolicyList"))
+	var body bytes.Buffer
+	require.NoError(t, protobuf.NewSerializer(scheme.Scheme, scheme.Scheme).Encode(&list, &body))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", runtime.ContentTypeProtobuf)
+		_, _ = w.Write(body.Bytes()) // the client closes the connection
+	}))
+	t.Cleanup(server.Close)
+	config := &rest.Config{Host: server.URL, QPS: -1}
+	present(config)
+	client, err := kubernetes.NewForConfig(config)
+	require.NoError(t, err)
+	size := &pageSize{most: pageBytes}
+	_, err = listWatch(client.NetworkingV1().NetworkPolicies("")).ListWithContextFunc(context.WithValue(t.Context(), pageKey{}, size), metav1.ListOptions{})
+	require.ErrorIs(t, err, errPageTooLarge)
+	require.Equal(t, pageBytes+1, size.read)
 }
