@@ -12,12 +12,12 @@ import (
 	simulator "github.com/netloom/netloom/pkg/simulator/openwrt"
 )
 
-// change is a step in which objects of several parts of a device change, and a packet that is for none of them in between.
+// change is a step that changes objects of several parts of a device, with a packet that must not be treated wrongly before, after or in between.
 type change struct {
 	name          string
 	before, after []*intent.DeviceIntent // besides zones, which stay
 	packet        simulator.Packet
-	// wrong reports what may happen to the packet neither before, nor after, nor in between.
+	// wrong reports whether a result must not occur at any time.
 	wrong func(simulator.Result) bool
 }
 

@@ -113,8 +113,8 @@ func (w *writer) isHeld(s *task) bool {
 	return s.Stage == compare.Sweep && w.held[s.Service()] || s.Stage == compare.Reload && w.held[s.Key.Name]
 }
 
-// unprotected reports whether the firewall is not reloaded although something was to be written for it: what opens waits for the next plan.
-// Either is an error already.
+// unprotected reports whether the firewall has changes that were not reloaded or not written. What opens then waits for the next plan; the cause
+// has been recorded as an error.
 func (w *writer) unprotected() bool {
 	firewall := openwrt.Zones.Service()
 	return w.run.wrote[firewall] || w.held[firewall] || w.waits[firewall]

@@ -7,10 +7,10 @@ import (
 	"github.com/netloom/netloom/pkg/intent"
 )
 
-// A piece is what a group has of one of its policies. It is kept with the group, so that a change of one policy renders none of the others.
+// A piece is the part of a group that comes from one policy. The group keeps it, so that a change of one policy does not render the others.
 
-// piece returns what the group of subject has of p, from the group before, which may be nil, if it is the same. Snapshots share policies
-// that did not change. How their peers match stays the same as well, or there is a read-back (see Backend.changesSince).
+// piece returns the part of the group of subject that comes from p. It reuses that of before, which may be nil, if p has not changed: snapshots
+// share unchanged policies, and a change in how peers match causes a read-back (see Backend.changesSince).
 func (r *renderer) piece(before *group, subject intent.SetID, p *intent.Policy) *group {
 	if before != nil {
 		if piece := before.pieces[p]; piece != nil && isIndependent(p) {
@@ -22,8 +22,8 @@ func (r *renderer) piece(before *group, subject intent.SetID, p *intent.Policy) 
 	return piece
 }
 
-// isIndependent reports whether the rows of a policy depend on nothing but the policy, and there is nothing to report about it: it has no
-// place among others, and denies nothing, which would depend on the addresses from which pods reach themselves.
+// isIndependent reports whether the rows of a policy depend on the policy alone and nothing has to be reported about it. Cluster-wide policies
+// have a place among others; the rows of a denial depend on the addresses from which pods reach themselves.
 func isIndependent(p *intent.Policy) bool {
 	return p.Tier == intent.TierNetworkPolicy && !slices.ContainsFunc(p.Rules, func(rule intent.Rule) bool {
 		return rule.Action != intent.Allow || inexpressible(&rule) != ""

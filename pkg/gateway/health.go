@@ -49,7 +49,7 @@ func (s *Set) troubles() []string {
 	for name, fault := range s.Faults() {
 		what := "the newest version has faults"
 		if errors.Is(fault, registry.ErrTwice) {
-			what = "it is defined more than once, and the first definition by the name of its file is used"
+			what = "it is defined more than once, and the first definition, in order of file names, is used"
 		}
 		out = append(out, "cluster "+name+": "+what)
 	}

@@ -268,10 +268,10 @@ func (c *conn) write() {
 }
 
 // writeNow writes a request in the goroutine of the call, which saves a switch to the writer and back, unless somebody writes already or has
-// queued something, which must not be overtaken: a call that was given up may still be there. Then it reports false. If ctx ends before
-// anything is written, the error is errUnsent, and the connection stays. It is given up if ctx ends or the time comes before everything is
-// written, since nobody can continue half a request, nor a TLS connection after a write that did not end.
-func (c *conn) writeNow(ctx context.Context, request []byte, until time.Time) (bool, error) {
+// queued something, which must not be overtaken: a call that was given up may still be there. Then handled is false. If ctx ends before the
+// first byte is written, the error is errUnsent and the connection stays, unless it is TLS, which cannot be used after a write that failed. Once
+// a part is written, the connection is closed if ctx ends or the time is over, since nobody can finish half a request.
+func (c *conn) writeNow(ctx context.Context, request []byte, until time.Time) (handled bool, err error) {
 	select {
 	case c.turn <- struct{}{}:
 	default:
@@ -346,11 +346,11 @@ func (c *conn) exchange(ctx context.Context, params []byte, weight int64, waits 
 	if c.reason() != nil {
 		return nil, fmt.Errorf("%s: %w", method, ErrNotConnected)
 	}
-	written, err := c.writeNow(ctx, request, until)
+	handled, err := c.writeNow(ctx, request, until)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", method, err)
 	}
-	if !written {
+	if !handled {
 		c.queued.Add(1)
 		select {
 		case c.out <- request:

@@ -59,7 +59,7 @@ func (e *equal) order() {
 	e.kube.Apply("{apiVersion: v1, kind: Pod, metadata: {name: last, namespace: writers}, spec: {containers: [{name: c, image: i}]}}")
 	for i, w := range open {
 		await.True(e.t, func() bool { return w.has(`"name":"last"`) || w.has(`"ERROR"`) }, "%s sees the last pod", e.legs[i].name)
-		require.Empty(e.t, w.parts(open[0]), "all watches see the same events in the same order")
+		require.Empty(e.t, w.difference(open[0]), "all watches see the same events in the same order")
 		e.judge(w)
 		e.awaitStores(e.legs[i], held[i], "writers")
 	}

@@ -45,8 +45,8 @@ func (w *legWatch) has(text string) bool {
 	return slices.ContainsFunc(w.all(), func(line string) bool { return strings.Contains(line, text) })
 }
 
-// parts describes where the events of a watch part from those of another, empty if they do not.
-func (w *legWatch) parts(from *legWatch) string {
+// difference describes the first event that differs from those of another watch; "" if none does.
+func (w *legWatch) difference(from *legWatch) string {
 	got, want := w.all(), from.all()
 	at := 0
 	for at < min(len(got), len(want)) && got[at] == want[at] {

@@ -124,8 +124,8 @@ func (r *replicas) requireOneWriter(claims int) {
 }
 
 // TestLeaderIsKilled kills the leader in the middle of 200 changes a second. The other replica takes over when the time of the Lease is over,
-// the rows follow the objects again, and the database's log shows that there was never more than one writer. The Lease is that of the
-// defaults: a leader that gets no processor time for ten seconds is the most that the test endures.
+// the rows follow the objects again, and the database's log shows that there was never more than one writer. The durations of the
+// Lease are the defaults, so that the test tolerates a leader without processor time for up to ten seconds.
 func TestLeaderIsKilled(t *testing.T) {
 	r := newReplicas(t, "leader-elect-lease-duration: 15s\nleader-elect-renew-deadline: 10s\nleader-elect-retry-period: 500ms\n")
 	r.peopled()

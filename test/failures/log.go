@@ -160,7 +160,7 @@ func telling(text string, n int) string {
 // limit is how many failures are shown: four lines each.
 const limit = 8
 
-// format writes three lines for each failure.
+// format writes up to four lines for each failure.
 func format(all []failure) string {
 	var b strings.Builder
 	for i, f := range all {

@@ -85,6 +85,11 @@ FAIL	github.com/netloom/netloom/pkg/a	1200.1s
     x.log:2
     one row: Not equal: expected: 1 actual : 2
 `},
+		{"a panic", "go test ./pkg/a\n--- FAIL: TestA (0.00s)\npanic: lost [recovered, repanicked]\n\ngoroutine 7 [running]:\nFAIL\tgithub.com/netloom/netloom/pkg/a\t0.1s\n", `TestA of pkg/a
+    go test -run '^TestA$' ./pkg/a
+    x.log:2
+    lost [recovered, repanicked]
+`},
 		{"what is long", "go test ./pkg/a\n--- FAIL: TestA (0.00s)\n    a_test.go:3: " + strings.Repeat("ü", 200) + "\nFAIL\tgithub.com/netloom/netloom/pkg/a\t0.1s\n", `TestA of pkg/a
     go test -run '^TestA$' ./pkg/a
     x.log:2

@@ -7,8 +7,8 @@ import (
 )
 
 var (
-	// reported is a line of t.Error and its like.
-	reported = regexp.MustCompile(`^\s+\S+\.go:\d+: *(.*)$`)
+	// reported is a line of t.Error and its like, or of a panic.
+	reported = regexp.MustCompile(`^(?:\s+\S+\.go:\d+: *|panic: )(.*)$`)
 	// label is a line of one of testify's failures, and continued one that goes on with what such a line says.
 	label     = regexp.MustCompile(`^\s+\t(Error|Messages):\s+\t?(.*)$`)
 	continued = regexp.MustCompile(`^\s+\t {12}\t(.*)$`)

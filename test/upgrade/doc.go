@@ -6,5 +6,5 @@
 // history nor another program, and costs seconds.
 //
 // `make upgrade` builds these commits and upgrades and downgrades with the programs themselves: with policies and Services on OVN and on a
-// Tungsten Fabric controller, and with SD-WAN objects (Branch) on the device of a CNF (Gateway). `make upgrade-record` rewrites testdata.
+// Tungsten Fabric controller, and with SD-WAN objects (Branch) on the device of a CNF (CNF). `make upgrade-record` rewrites testdata.
 package upgrade

@@ -104,8 +104,8 @@ type tally map[string]bool
 
 func (t tally) add(flow *question.Connection, allowed bool) {
 	name := flow.String()
-	others, several := t[name]
-	t[name] = allowed && (others || !several)
+	earlier, seen := t[name]
+	t[name] = allowed && (earlier || !seen)
 }
 
 // count returns how many connections are allowed.

@@ -200,7 +200,7 @@ func (d *Directory) apply(files []string) {
 		var twice error
 		if others := again[e.Name]; len(others) > 0 {
 			twice = errTwice(from[e.Name], others)
-			d.log.WithField("cluster", e.Name).WithError(twice).Error("a cluster is defined more than once, and the first definition by the name of its file is used")
+			d.log.WithField("cluster", e.Name).WithError(twice).Error("a cluster is defined more than once, and the first definition, in order of file names, is used")
 		}
 		d.serve(e, twice)
 	}

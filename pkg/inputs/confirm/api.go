@@ -42,10 +42,10 @@ func NewAPI(opts Options, log logrus.FieldLogger) *API {
 	return &API{opts: opts, log: log}
 }
 
-// Follow adds a kind. Its reflector or informer has to use the ListWatch of the result. What is compared is listed by pages, whose pages may
-// have fewer objects than requested, and of which only the metadata is used.
-func (a *API) Follow(resource string, lw *cache.ListWatch, pages cache.ListWithContextFunc) *Kind {
-	k := &Kind{api: a, resource: resource, list: pages, renewals: map[source.RenewalCause]int{}}
+// Follow adds a kind. Its reflector or informer has to use the ListWatch of the result. The objects to compare are read
+// with list, which may return fewer objects than requested, and of which only the metadata is used.
+func (a *API) Follow(resource string, lw *cache.ListWatch, list cache.ListWithContextFunc) *Kind {
+	k := &Kind{api: a, resource: resource, list: list, renewals: map[source.RenewalCause]int{}}
 	k.heard.relisted = func(ctx context.Context, version string) { a.relisted(ctx, k, version) }
 	k.lw = k.heard.following(lw)
 	a.mu.Lock()

@@ -14,8 +14,8 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// A page has as many objects as a page of client-go, and no more bytes than the largest object of an API has, roughly: that of a
-// NetworkPolicy takes up to 27 times as much memory once it is decoded.
+// A page has as many objects as one of client-go, and about as many bytes as the largest object of an API. Decoded, a NetworkPolicy takes up
+// to 27 times as much memory.
 const (
 	pageObjects = 500
 	pageBytes   = 2 << 20
@@ -58,8 +58,8 @@ func (p *pages) read(ctx context.Context, opts metav1.ListOptions) (runtime.Obje
 	}
 }
 
-// adapt chooses the limit of the next page after one with a limit that was read, or too large. At most half as many pages are too large as
-// are read, and five.
+// adapt chooses the limit of the next page, given the limit of this one, whether it was too large, and its bytes. At most as many pages are
+// too large as are used, and four more.
 func (p *pages) adapt(limit int64, tooLarge bool, read int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -146,15 +146,19 @@ type paging struct{ next http.RoundTripper }
 func (t paging) RoundTrip(r *http.Request) (*http.Response, error) {
 	res, err := t.next.RoundTrip(r)
 	size, _ := r.Context().Value(pageKey{}).(*pageSize)
-	if err != nil || size == nil || size.most == 0 || res.StatusCode != http.StatusOK {
+	if err != nil || size == nil || res.StatusCode != http.StatusOK {
 		return res, err
 	}
 	defer func() { _ = res.Body.Close() }()
-	body, err := io.ReadAll(io.LimitReader(res.Body, int64(size.most)+1))
+	from := io.Reader(res.Body)
+	if size.most > 0 {
+		from = io.LimitReader(from, int64(size.most)+1)
+	}
+	body, err := io.ReadAll(from)
 	if err != nil {
 		return nil, err
 	}
-	if size.read = len(body); size.read > size.most {
+	if size.read = len(body); size.most > 0 && size.read > size.most {
 		return nil, errPageTooLarge
 	}
 	res.Body = io.NopCloser(bytes.NewReader(body))

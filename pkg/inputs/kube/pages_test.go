@@ -131,8 +131,21 @@ func TestLargeObjectsAreReadInSmallPages(t *testing.T) {
 		}
 	}
 	require.NotZero(t, refused)
-	require.LessOrEqual(t, refused, 5+(len(s.asked)-refused)/2, "a refusal divides the limit by four, and other pages double it")
+	require.LessOrEqual(t, refused, 4+len(s.asked)-refused, "a refusal divides the limit by four, and other pages double it")
 	require.LessOrEqual(t, len(s.asked), 60, "small objects come in large pages")
+}
+
+// Of large objects alone, each page has one, and no more pages are too large than those that find this out.
+func TestOnlyLargeObjects(t *testing.T) {
+	s, config := startPages(t)
+	s.policies = s.policies[700:712]
+	client, err := kubernetes.NewForConfig(config)
+	require.NoError(t, err)
+	r, _ := source.ResourceOf(object.KindNetworkPolicy)
+	list, err := clients{Interface: client}.listKept(&r, func(o any) (any, error) { return o, nil }).ListWithContextFunc(t.Context(), metav1.ListOptions{})
+	require.NoError(t, err)
+	require.Equal(t, len(s.policies), meta.LenList(list))
+	require.Len(t, s.asked, 4+len(s.policies))
 }
 
 // A list that the API no longer continues is an error, not a part of a list; read again, it is whole.

@@ -76,8 +76,8 @@ func (t *trimmer) count(peers []networkingv1.NetworkPolicyPeer, ports []networki
 // peer means all.
 func (t *trimmer) peers(peers []networkingv1.NetworkPolicyPeer) []networkingv1.NetworkPolicyPeer {
 	if t.exceeded() && len(peers) > 0 {
-		const address = "0.0.0.0/32"
-		return []networkingv1.NetworkPolicyPeer{{IPBlock: &networkingv1.IPBlock{CIDR: address, Except: []string{address}}}}
+		const host = "0.0.0.0/32"
+		return []networkingv1.NetworkPolicyPeer{{IPBlock: &networkingv1.IPBlock{CIDR: host, Except: []string{host}}}}
 	}
 	for i := range peers {
 		t.peer(&peers[i])
@@ -127,7 +127,7 @@ func (t *trimmer) block(b *networkingv1.IPBlock) {
 		t.prefixes -= spent
 		return
 	}
-	b.Except = slices.Clone(b.Except[:fewest(len(excepts), exceeds)])
+	b.Except = slices.Clone(b.Except[:enough(len(excepts), exceeds)])
 	t.prefixes = -1
 }
 
@@ -148,12 +148,13 @@ func (t *trimmer) trimPorts(ports []networkingv1.NetworkPolicyPort) []networking
 		t.ports -= spent
 		return ports
 	}
-	ports = slices.Clone(ports[:fewest(len(ports), exceeds)])
+	ports = slices.Clone(ports[:enough(len(ports), exceeds)])
 	t.ports = -1
 	return ports
 }
 
-// rangesOf merges the numbers of ports. Elements that the translation would not accept have none.
+// rangesOf merges the numbers of ports as translator/policy does, which a source cannot import: TestTrimBeyondBudgetOtherShapes compares what
+// becomes of both. Elements that the translation would not accept have none.
 func rangesOf(ports []networkingv1.NetworkPolicyPort) []intent.PortRange {
 	var out []intent.PortRange
 	for i := range ports {
@@ -183,15 +184,16 @@ func rangesOf(ports []networkingv1.NetworkPolicyPort) []intent.PortRange {
 			if first < 1 || last < first || last > math.MaxUint16 {
 				continue
 			}
-			r.First, r.Last = uint16(first), uint16(last)
+			r.First, r.Last = uint16(first), uint16(last) //nolint:gosec // both are ports
 		}
 		out = append(out, r)
 	}
 	return intent.MergePorts(out)
 }
 
-// fewest returns a small number of the n elements of a list, in their order, that exceed a budget, as all of them do.
-func fewest(n int, exceeds func(n int) bool) int {
+// enough returns how many of n elements, in their order, already exceed a budget, which all of them do. It tries powers of two, so it may return
+// almost twice as many as are needed.
+func enough(n int, exceeds func(n int) bool) int {
 	for k := 256; k < n; k *= 2 {
 		if exceeds(k) {
 			return k

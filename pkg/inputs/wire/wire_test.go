@@ -161,9 +161,9 @@ func typed(p *corev1.Pod) *corev1.Pod {
 // TestOtherAnswers requires that nothing else is touched, and that what is no protobuf is an error and no object.
 func TestOtherAnswers(t *testing.T) {
 	t.Parallel()
-	deployment := typed(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "m"}}}})
-	deployment.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ReplicationController")) // whose kind alone counts
-	whole := encode(t, enveloped, deployment)
+	other := typed(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "m"}}}})
+	other.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("ReplicationController")) // whose kind alone counts
+	whole := encode(t, enveloped, other)
 	for kind, body := range map[string][]byte{
 		one:                       whole, // a kind that is not read
 		"application/json":        []byte(`{"kind":"Pod"}`),
@@ -223,7 +223,7 @@ func FuzzTrim(f *testing.F) {
 	})
 }
 
-// BenchmarkDecode decodes a pod as a kubelet leaves it, whole and trimmed on the wire.
+// BenchmarkDecode decodes a pod as a kubelet leaves it, whole and trimmed on the wire: Trim leaves answers with another status alone.
 func BenchmarkDecode(b *testing.B) {
 	p := typed(&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web-7d4b9c6f5d-x2x7k", Namespace: "shop", Labels: map[string]string{"app": "web"}}})
 	for range 4 {

@@ -34,8 +34,9 @@ func (c *Comparison) handOver() {
 	}
 }
 
-// withdraw has translations that lead elsewhere go before the firewall changes, and come after it. Otherwise one of its states would judge
-// packets that are for the other. No packet is cut by that which arrives at the same place before and after.
+// withdraw deletes a translation whose destination changes before the firewall changes, and creates it again afterwards. Otherwise the old or
+// the new firewall would judge packets that are meant for the other. A translation whose destination stays is updated in place, so that no
+// connection is cut.
 func (c *Comparison) withdraw() {
 	if !slices.ContainsFunc(c.Ops, func(op backends.Op) bool { return StepOf(&op).Service() == openwrt.Zones.Service() }) {
 		return

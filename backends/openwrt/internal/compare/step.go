@@ -10,15 +10,15 @@ import (
 // stage is when an op is applied. Stages follow each other.
 type stage int
 
-// The stages, in the order in which they are applied, except for Reload: see InOrderWith. What takes effect at once does so in a stage of its
-// own: what closes does before the firewall is reloaded, and what opens after it.
+// The stages, in order, except for Reload: see InOrderWith. Objects that take effect immediately have stages of their own: those that close come
+// before the reload of the firewall, those that open after it.
 const (
-	Close   stage = iota // deletes what lets packets in, at once
+	Close   stage = iota // deletes what lets packets in; immediately
 	Place                // creates and updates, referenced objects first
 	Sweep                // deletes, referring objects first
-	Release              // deletes what stops or directs packets, at once: also what the kernel can have only once, so that others can take its place
-	Direct               // creates and updates what directs packets, at once
-	Expose               // creates and updates what lets packets in, at once
+	Release              // deletes what stops or directs packets; immediately: also what the kernel can have only once, so that others can take its place
+	Direct               // creates and updates what directs packets; immediately
+	Expose               // creates and updates what lets packets in; immediately
 	Reload               // reloads a service
 )
 
@@ -46,12 +46,12 @@ func deleting(kind openwrt.Kind, o openwrt.Object) stage {
 	}
 }
 
-// exposes reports whether an object has packets reach, at once, what they did not before.
+// exposes reports whether an object immediately makes packets reach what they did not reach before.
 func exposes(kind openwrt.Kind, o openwrt.Object) bool {
 	return kind == openwrt.NATs && section.Text(o, "target") == "DNAT"
 }
 
-// Opens reports whether a step, by itself, may let packets pass that only the firewall stops once it is reloaded.
+// Opens reports whether a step alone may let packets pass that only the reloaded firewall stops.
 func (s *Step) Opens() bool {
 	return s.Stage == Expose || s.Stage == Release && s.Key.Kind == openwrt.NetworkRules
 }
