@@ -124,8 +124,11 @@ func TestLargeObjectsAreReadInSmallPages(t *testing.T) {
 	require.Equal(t, "7", list.(metav1.ListInterface).GetResourceVersion())
 
 	refused := 0
-	for _, page := range s.asked {
+	for i, page := range s.asked {
 		require.Equal(t, page.from, page.trimmed, "all objects of a page are trimmed before the next is requested")
+		if used := i+1 == len(s.asked) || s.asked[i+1].from > page.from; used && page.limit > 1 {
+			require.LessOrEqual(t, page.bytes, pageBytes)
+		}
 		if page.limit > 1 && page.bytes > pageBytes {
 			refused++
 		}
