@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"net"
@@ -133,7 +134,12 @@ func (s *Set) renew(name string) {
 	if t == nil {
 		return
 	}
-	if _, err := s.put(t.given); err != nil { // its API servers are the same, so that nothing is replaced
+	fault := s.faults[name]
+	_, err := s.put(t.given)
+	if rejected := (rejection{}); err == nil && errors.As(fault, &rejected) {
+		s.faults[name] = rejected // of another version, or of another definition
+	}
+	if err != nil { // its API servers are the same, so that nothing is replaced
 		t.log.WithError(err).Error("new credentials of a cluster cannot be used; the last ones are used")
 	}
 }
@@ -148,12 +154,18 @@ func disjoint(a, b []v1alpha1.UpstreamClusterServer) bool {
 	})
 }
 
+// rejection is a fault that is not of the version in force, so that new credentials of that leave it.
+type rejection struct{ error }
+
+// Unwrap is for errors.Is.
+func (r rejection) Unwrap() error { return r.error }
+
 // Reject records that the newest version of a cluster has faults, after which the version before is still served, if there is one, or that
 // it is one of several, which is registry.ErrTwice.
 func (s *Set) Reject(name string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.faults[name] = err
+	s.faults[name] = rejection{err}
 	if s.tenants[name] == nil {
 		s.places.remove(name)
 	}

@@ -25,7 +25,7 @@ func Trim(response *http.Response) {
 	if parameters["stream"] == "watch" {
 		b.fill = (*body).readFrame
 	} else if n := response.ContentLength; n > 0 {
-		b.grow(int(min(n, largestFrame)))
+		b.grow(int(min(n, largestFrame)) + bytes.MinRead) // to find the end without growing
 	}
 	response.Body, response.ContentLength = b, -1
 	response.Header.Del("Content-Length")
@@ -88,10 +88,11 @@ func (b *body) readFrame() error {
 	if _, err := io.ReadFull(b.from, b.buf[:head]); err != nil {
 		return err
 	}
-	n := int(binary.BigEndian.Uint32(b.buf[:head]))
-	if n > largestFrame {
-		return fmt.Errorf("read an event of a watch: %d bytes, expected at most %d", n, largestFrame)
+	size := binary.BigEndian.Uint32(b.buf[:head])
+	if size > largestFrame {
+		return fmt.Errorf("read an event of a watch: %d bytes, expected at most %d", size, largestFrame)
 	}
+	n := int(size)
 	b.grow(head + n)
 	frame := b.buf[:head+n]
 	if _, err := io.ReadFull(b.from, frame[head:]); err != nil {
