@@ -101,7 +101,7 @@ func (c *contract) deposedHalfWay(t *testing.T) {
 	a.claim(t, "first", 1)
 	target.Prepare(t, s.Endpoints, s.nodes())
 	snap := s.Snapshot()
-	parts := groups(a.plan(t, snap))
+	parts := Groups(a.plan(t, snap))
 	require.NotEmpty(t, parts)
 	for i, part := range parts[:len(parts)-1] {
 		require.NoError(t, a.backend.Apply(t.Context(), part), "group %d", i)

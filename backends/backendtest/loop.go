@@ -170,8 +170,8 @@ func opsText(p *backends.Plan) []string {
 	return lines
 }
 
-// groups splits a plan into one for each group.
-func groups(p *backends.Plan) []*backends.Plan {
+// Groups splits a plan into one for each group of its ops, which is a transaction each.
+func Groups(p *backends.Plan) []*backends.Plan {
 	var cut []*backends.Plan
 	for from := 0; from < len(p.Ops); {
 		to := from

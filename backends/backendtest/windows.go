@@ -53,7 +53,7 @@ func (c *contract) cross(t *testing.T, l *loop, was *intent.Snapshot, before, af
 		flows = slices.DeleteFunc(flows, func(f intent.Flow) bool { return before.moved(f) || after.moved(f) })
 	}
 	mayDrop, transition := l.mayDrop(p), newTransition(was, will)
-	for i, part := range groups(p) {
+	for i, part := range Groups(p) {
 		require.NoError(t, l.backend.Apply(t.Context(), part))
 		require.Empty(t, l.target.Dangling(t), "after group %d", i)
 		between(t, l.target, transition, l.skips, c.some(flows, i), mayDrop)

@@ -6,7 +6,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/backends/backendtest"
 	"github.com/netloom/netloom/backends/ovn/ovntest"
 	"github.com/netloom/netloom/pkg/intent"
@@ -79,7 +78,7 @@ func TestLargePlan(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, step.full, p.Full, step.name)
 		require.Greater(t, p.Groups(), 1, step.name)
-		transactions := portions(p)
+		transactions := backendtest.Groups(p)
 		for i, part := range transactions {
 			require.NoError(t, b.Apply(t.Context(), part), "%s: transaction %d", step.name, i)
 			require.Empty(t, target.Dangling(t), "%s: transaction %d", step.name, i)
@@ -101,20 +100,4 @@ func requireBetween(t *testing.T, target *ovntest.Target, was, will *intent.Snap
 			require.Equal(t, before, target.Verdict(t, f).Allowed, "%s: %s", when, backendtest.FlowText(f))
 		}
 	}
-}
-
-// portions cuts a plan into one for each transaction.
-func portions(p *backends.Plan) []*backends.Plan {
-	var cut []*backends.Plan
-	for from := 0; from < len(p.Ops); {
-		to := from
-		for to < len(p.Ops) && p.Ops[to].Group == p.Ops[from].Group {
-			to++
-		}
-		part := *p
-		part.Ops = p.Ops[from:to]
-		cut = append(cut, &part)
-		from = to
-	}
-	return cut
 }

@@ -3,13 +3,12 @@ package ovn_test
 import (
 	"fmt"
 	"net/netip"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/backends/backendtest"
 	"github.com/netloom/netloom/backends/ovn"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/ovsdb"
@@ -104,7 +103,7 @@ func TestASecondNodeLeavesNoServiceWithoutBackends(t *testing.T) {
 		snap = b.Commit()
 		p := r.plan(t, snap)
 		require.False(t, p.Full)
-		parts := slices.Collect(partsOf(p))
+		parts := backendtest.Groups(p)
 		require.Greater(t, len(parts), 2, "it is too large for one")
 		for _, part := range parts {
 			require.NoError(t, r.backend.Apply(t.Context(), part))
@@ -119,24 +118,6 @@ func TestASecondNodeLeavesNoServiceWithoutBackends(t *testing.T) {
 	step(func(b *intent.Builder) { b.DropNode("n2") }, there, here)
 	step(func(b *intent.Builder) { b.PutNode(two.Node("n2")) }, here, there)
 	step(func(b *intent.Builder) { b.DropNode("n2") }, there, here)
-}
-
-// partsOf yields the parts of a plan that are one transaction each.
-func partsOf(p *backends.Plan) func(func(*backends.Plan) bool) {
-	return func(yield func(*backends.Plan) bool) {
-		for from := 0; from < len(p.Ops); {
-			to := from
-			for to < len(p.Ops) && p.Ops[to].Group == p.Ops[from].Group {
-				to++
-			}
-			part := *p
-			part.Ops = p.Ops[from:to]
-			if !yield(&part) {
-				return
-			}
-			from = to
-		}
-	}
 }
 
 // requireServed fails the test unless each of n addresses leads, in the group of load balancers of all switches, to one list of backends: on

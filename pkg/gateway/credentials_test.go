@@ -3,6 +3,7 @@ package gateway_test
 import (
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -113,9 +114,11 @@ func TestTokensInFilesRotate(t *testing.T) {
 	require.Equal(t, http.StatusOK, watch.StatusCode)
 
 	stop := r.requests(client)
+	r.gateway.Clusters().Reject("a.example", errors.New("a later version has faults"))
 	server.accept("first", "second")
 	replace(t, filepath.Join(dir, "token"), "second")
 	await.True(t, func() bool { return server.request().Header.Get("Authorization") == "Bearer second" }, "the new token is used")
+	require.EqualError(t, r.gateway.Clusters().Faults()["a.example"], "a later version has faults", "new credentials of the version in force do not change that")
 	server.accept("second")
 	seen := server.total()
 	await.True(t, func() bool { return server.total() > seen+100 }, "requests go on")
