@@ -72,7 +72,7 @@ func (r *renderer) decidingParts(p *intent.Policy, rule *intent.Rule, parts []in
 		g := newGroup(p.Subject)
 		if part.Shared == "" {
 			r.rule(g, p, narrowed(rule, part.Peer), place{priority: priorityAllow})
-		} else if shared := r.sharedGroup(share{part.Shared, p.Direction, narrowed(rule, part.Peer)}, nil); shared != nil {
+		} else if shared := r.sharedGroup(share{part.Shared, p.Direction, narrowed(rule, part.Peer)}, nil, nil); shared != nil {
 			g = shared
 		}
 		for _, row := range g.deciding(func(acl *nb.Row) bool { return !strings.Contains(acl.Match(), otherFamily) }) {

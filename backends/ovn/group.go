@@ -55,7 +55,7 @@ func subjectOf(p *intent.Policy, rule *intent.Rule) intent.SetID {
 
 // size returns how many rows there are for the group besides its port group and what it shares with others.
 func (g *group) size() int {
-	if len(g.also) > 0 || len(g.sharers) > 0 {
+	if len(g.also) > 0 {
 		return len(g.acls) + 1
 	}
 	return len(g.acls)

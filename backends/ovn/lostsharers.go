@@ -13,23 +13,19 @@ import (
 // of their ports: which of these are due to the object is not known.
 func (l *lost) findSharers(present map[object.Ref]bool) {
 	for uuid, h := range l.have {
-		set, isNotes := strings.CutPrefix(h.ExternalIDs()[nb.KeyID], notesPrefix)
-		if h.Table != nb.TableAddressSet || !isNotes {
+		if h.Table != nb.TableAddressSet {
 			continue
 		}
-		stay := sharers{}
-		for origin, paths := range sharersIn(h.ExternalIDs()) {
-			ref, ok := refOfOrigin(origin)
+		for _, s := range sharingsIn(h.ExternalIDs()) {
+			ref, ok := refOfOrigin(s.origin)
 			if !ok {
 				continue
 			}
 			l.count(ref)
 			if !present[ref] && l.loses(ref) {
-				stay[origin] = paths
+				l.keepNote(uuid, h, s.key)
+				l.keepShared(s.set)
 			}
-		}
-		if len(stay) > 0 {
-			l.keepShared(uuid, h, intent.SetID(set), stay)
 		}
 	}
 }
@@ -45,20 +41,22 @@ func refOfOrigin(origin string) (object.Ref, bool) {
 	return object.Ref{Kind: parts[0], Namespace: parts[1], Name: parts[2]}, true
 }
 
-// keepShared keeps a shared group with its notes about those who stay.
-func (l *lost) keepShared(uuid string, h *nb.Row, set intent.SetID, stay sharers) {
+// keepNote keeps what a row notes under a key.
+func (l *lost) keepNote(uuid string, h *nb.Row, key string) {
 	w := l.want[uuid]
 	if w == nil {
 		kept := *h
 		ids := maps.Clone(h.ExternalIDs())
-		for origin := range sharersIn(ids) {
-			delete(ids, origin)
-		}
+		maps.DeleteFunc(ids, func(key, _ string) bool { return isPolicyKey(key) })
 		kept.Maps = map[string]map[string]string{nb.ColumnExternalIDs: ids}
 		w = &kept
 		l.want.Put(w)
 	}
-	maps.Copy(w.ExternalIDs(), stay)
+	w.ExternalIDs()[key] = h.ExternalIDs()[key]
+}
+
+// keepShared keeps a shared group.
+func (l *lost) keepShared(set intent.SetID) {
 	pg := l.have[l.names.UUID(nb.TablePortGroup, string(set))]
 	if pg == nil {
 		return

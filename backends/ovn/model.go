@@ -18,7 +18,8 @@ type model struct {
 	rows        int    // how many rows are ours
 	policies    map[intent.PolicyID]*intent.Policy
 	bySubject   map[intent.SetID]map[intent.PolicyID]bool
-	places      map[intent.PolicyID][]place // of the rules of policies in ordered tiers
+	noted       map[string]map[intent.PolicyID]*intent.Policy // those that share ACLs, by their home, see sharerNotes
+	places      map[intent.PolicyID][]place                   // of the rules of policies in ordered tiers
 	groups      map[intent.SetID]*group
 	peers       map[addressSetRef]int     // how many groups refer to an address set
 	ahead       aheads                    // what the snapshot announces
@@ -38,6 +39,7 @@ func newModel(ports portFinder) *model {
 		ports: ports, loadBalancers: &lb.Model{},
 		policies:    map[intent.PolicyID]*intent.Policy{},
 		bySubject:   map[intent.SetID]map[intent.PolicyID]bool{},
+		noted:       map[string]map[intent.PolicyID]*intent.Policy{},
 		groups:      map[intent.SetID]*group{},
 		peers:       map[addressSetRef]int{},
 		ahead:       aheads{},
@@ -57,11 +59,13 @@ func (m *model) putPolicy(id intent.PolicyID, p *intent.Policy) {
 			}
 		}
 		delete(m.policies, id)
+		m.unnote(old)
 	}
 	if p == nil {
 		return
 	}
 	m.policies[id] = p
+	m.note(p)
 	if !hasACLs(p) {
 		return // there may be any number of those that exceed a budget
 	}
@@ -70,6 +74,27 @@ func (m *model) putPolicy(id intent.PolicyID, p *intent.Policy) {
 			m.bySubject[s] = map[intent.PolicyID]bool{}
 		}
 		m.bySubject[s][id] = true
+	}
+}
+
+// note adds a policy to those of its home if something is noted about it.
+func (m *model) note(p *intent.Policy) {
+	if !isSharer(p) {
+		return
+	}
+	home := homeOf(p.Origin)
+	if m.noted[home] == nil {
+		m.noted[home] = map[intent.PolicyID]*intent.Policy{}
+	}
+	m.noted[home][p.ID] = p
+}
+
+// unnote removes a policy from those of its home.
+func (m *model) unnote(p *intent.Policy) {
+	home := homeOf(p.Origin)
+	delete(m.noted[home], p.ID)
+	if len(m.noted[home]) == 0 {
+		delete(m.noted, home)
 	}
 }
 
@@ -128,7 +153,8 @@ func (m *model) refersTo(id intent.SetID) bool {
 
 // size returns how many rows are ours.
 func (m *model) size() int {
-	return m.rows + len(m.groups) + len(m.peers) + len(m.ahead.without(m.peers)) + 2*len(m.meters) + m.loadBalancers.Size() + m.unavailable.size()
+	return m.rows + len(m.groups) + len(m.noted) + len(m.peers) + len(m.ahead.without(m.peers)) + 2*len(m.meters) + m.loadBalancers.Size() +
+		m.unavailable.size()
 }
 
 // render renders every row for policies, and sets the corresponding model.
@@ -143,6 +169,9 @@ func (m *model) render(r *renderer) nb.Rows {
 		maps.Copy(rows, g.acls)
 		rows.Put(r.notes(g)...)
 		rows.Put(r.portGroup(g, m.ports.cover(r.want.Set(subject), m.memberships)))
+	}
+	for home, of := range m.noted {
+		rows.Put(r.sharerNotes(home, notesOf(of)))
 	}
 	for ref := range m.peers {
 		rows.Put(r.addressSet(ref))

@@ -15,9 +15,7 @@ import (
 // Notes say which rules share an ACL, besides the one that the ACL names. Those of a port group are external_ids of an address set
 // without addresses, keyed by the UUID of the ACL: a change to the external_ids of an ACL makes ovn-northd recompute all logical
 // flows, a change to those of an address set does not.
-//
-// Those of a shared group are about all of its ACLs, which name no rule themselves: the paths of the rules, keyed by the origin of their
-// policy.
+// See sharernotes.go for the ACLs of shared groups, which name no rule.
 
 // noteSeparator is between the rules of a note.
 const noteSeparator = "; "
@@ -29,7 +27,7 @@ const notesTitle = "rules that share ACLs"
 
 // notes returns the row with the notes of a group, none if it has no shared ACL.
 func (r *renderer) notes(g *group) []*nb.Row {
-	if len(g.also)+len(g.sharers) == 0 {
+	if len(g.also) == 0 {
 		return nil
 	}
 	row := r.bareNotes(g.subject)
@@ -37,7 +35,6 @@ func (r *renderer) notes(g *group) []*nb.Row {
 	for acl, also := range g.also {
 		ids[acl] = strings.Join(slices.Sorted(maps.Keys(also)), noteSeparator)
 	}
-	maps.Copy(ids, g.sharers)
 	row.Fields = backends.Fields{"name": row.Name}
 	row.Maps = map[string]map[string]string{nb.ColumnExternalIDs: ids}
 	row.Sets = map[string][]string{"addresses": nil}
@@ -76,33 +73,18 @@ func (n noted) of(uuid, match string) []string {
 
 // addressSet adds the notes in an address set, if it has any.
 func (n noted) addressSet(ids map[string]string) {
-	set, isNotes := strings.CutPrefix(ids[nb.KeyID], notesPrefix)
-	if !isNotes {
-		return
-	}
-	for key, also := range ids {
-		if libovsdb.IsValidUUID(key) {
-			n[key] = strings.Split(also, noteSeparator)
+	if strings.HasPrefix(ids[nb.KeyID], notesPrefix) {
+		for key, also := range ids {
+			if libovsdb.IsValidUUID(key) {
+				n[key] = strings.Split(also, noteSeparator)
+			}
 		}
 	}
-	group := nb.NewNamer(ids[nb.KeyOwner]).PortGroup(intent.SetID(set))
-	by := sharersIn(ids)
-	for _, origin := range slices.Sorted(maps.Keys(by)) {
-		for path := range strings.SplitSeq(by[origin], noteSeparator) {
-			n[group] = append(n[group], origin+" "+path)
-		}
+	names := nb.NewNamer(ids[nb.KeyOwner])
+	for _, s := range sharingsIn(ids) {
+		group := names.PortGroup(s.set)
+		n[group] = append(n[group], s.origin+" "+s.path)
 	}
-}
-
-// sharersIn returns the notes about a shared group among external_ids.
-func sharersIn(ids map[string]string) sharers {
-	out := sharers{}
-	for key, paths := range ids {
-		if !libovsdb.IsValidUUID(key) && !strings.HasPrefix(key, nb.KeyPrefix) {
-			out[key] = paths
-		}
-	}
-	return out
 }
 
 // notedIn returns the notes in rows.

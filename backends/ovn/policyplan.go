@@ -115,7 +115,7 @@ func (p *policyPlan) collectMoved(subjects map[intent.SetID]bool) {
 	}
 }
 
-// collectShares plans the shared groups of the policies that changed.
+// collectShares plans the shared groups of the policies that changed, and what is noted about them.
 func (p *policyPlan) collectShares() {
 	edits := map[intent.SetID]*sharerEdit{}
 	edit := func(id intent.SetID) *sharerEdit {
@@ -129,13 +129,13 @@ func (p *policyPlan) collectShares() {
 		was, is := p.m.policies[id], p.r.want.Policy(id)
 		before, after := sharersOf(was), sharersOf(is)
 		for set, paths := range before {
-			if after[set] != paths || was.Origin != is.Origin {
-				edit(set).cut[was.Origin.String()] = paths
+			if after[set] != paths {
+				edit(set).cut[id] = paths
 			}
 		}
 		for set, paths := range after {
-			if before[set] != paths || was.Origin != is.Origin {
-				edit(set).put[is.Origin.String()] = paths
+			if before[set] != paths {
+				edit(set).put[id] = paths
 			}
 		}
 		if is != nil {
@@ -149,13 +149,69 @@ func (p *policyPlan) collectShares() {
 		switch {
 		case old == nil:
 			if s, some := found[id]; some {
-				p.groups[id] = p.r.sharedGroup(s, e.put)
+				p.groups[id] = p.r.sharedGroup(s, e.put, p.originsOf(e.put))
 			}
 		case e.leaves(old.sharers) == 0:
 			p.groups[id] = nil
 		default:
 			p.sharers[id] = e
-			p.ops = append(p.ops, nb.Mutate(p.r.bareNotes(id), nb.ColumnExternalIDs, map[string]string(e.put), map[string]string(e.cut)))
+		}
+	}
+	p.planNotes()
+}
+
+// originsOf lists the origins of policies that are wanted.
+func (p *policyPlan) originsOf(by sharers) []string {
+	out := make([]string, 0, len(by))
+	for id := range by {
+		out = append(out, p.r.want.Policy(id).Origin.String())
+	}
+	return out
+}
+
+// noteEdit is what a plan changes in the notes of a home: notes by policy.
+type noteEdit struct{ put, cut map[string]string }
+
+// planNotes plans what is noted about the policies that changed: at most one op for each of their homes.
+func (p *policyPlan) planNotes() {
+	edits := map[string]*noteEdit{}
+	edit := func(policy *intent.Policy) *noteEdit {
+		home := homeOf(policy.Origin)
+		if edits[home] == nil {
+			edits[home] = &noteEdit{map[string]string{}, map[string]string{}}
+		}
+		return edits[home]
+	}
+	for id := range p.changed {
+		was, is := p.m.policies[id], p.r.want.Policy(id)
+		if note := noteOf(was); note != "" {
+			edit(was).cut[string(id)] = note
+		}
+		if note := noteOf(is); note != "" {
+			edit(is).put[string(id)] = note
+		}
+	}
+	for home, e := range edits {
+		p.planHome(home, e)
+	}
+}
+
+// planHome plans the row with the notes of a home.
+func (p *policyPlan) planHome(home string, e *noteEdit) {
+	had := len(p.m.noted[home])
+	left := had - len(e.cut) + len(e.put)
+	switch {
+	case had == 0:
+		p.ops = append(p.ops, nb.Create(p.r.sharerNotes(home, e.put)))
+	case left == 0:
+		p.ops = append(p.ops, nb.Delete(p.r.sharerNotes(home, e.cut)))
+	default:
+		same := func(id, note string) bool { return e.put[id] == note }
+		put := maps.Clone(e.put)
+		maps.DeleteFunc(put, func(id, note string) bool { return e.cut[id] == note })
+		maps.DeleteFunc(e.cut, same)
+		if len(put)+len(e.cut) > 0 {
+			p.ops = append(p.ops, nb.Mutate(p.r.bareSharerNotes(home), nb.ColumnExternalIDs, put, e.cut))
 		}
 	}
 }

@@ -36,7 +36,7 @@ func (e *Explainer) PolicyRows(want *intent.Snapshot, of intent.Origin) []backen
 			ports := portsByNode(want.Set(subject))
 			for _, acl := range g.acls {
 				row := policyRow(acl, ports, sizes)
-				row.Rule = cmp.Or(g.sharers[of.String()], strings.TrimPrefix(acl.Origin, of.String()+" "))
+				row.Rule = cmp.Or(g.sharers[p.ID], strings.TrimPrefix(acl.Origin, of.String()+" "))
 				out = append(out, row)
 			}
 		}

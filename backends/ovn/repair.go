@@ -132,6 +132,11 @@ func (m *model) rowsOf(r *renderer, touched map[string]*touched) nb.Rows {
 			out.Put(notes)
 		}
 	}
+	for home, of := range m.noted {
+		if uuids[r.bareSharerNotes(home).UUID] {
+			out.Put(r.sharerNotes(home, notesOf(of)))
+		}
+	}
 	for ref := range m.peers {
 		if uuids[m.row(ref, r).UUID] {
 			out.Put(r.addressSet(ref))
@@ -156,7 +161,7 @@ func (m *model) rowsOf(r *renderer, touched map[string]*touched) nb.Rows {
 
 // notesAmong returns the notes of a group if their row is in a set.
 func (r *renderer) notesAmong(g *group, uuids map[string]bool) []*nb.Row {
-	if len(g.also)+len(g.sharers) == 0 || !uuids[r.bareNotes(g.subject).UUID] {
+	if len(g.also) == 0 || !uuids[r.bareNotes(g.subject).UUID] {
 		return nil
 	}
 	return r.notes(g)
@@ -172,8 +177,8 @@ func (m *model) concerned(rows nb.Rows, touched map[string]*touched) func(origin
 			origins[m.policies[policy].Origin.String()] = true
 		}
 		if g := m.groups[id]; g != nil {
-			for origin := range g.sharers {
-				origins[origin] = true
+			for policy := range g.sharers {
+				origins[m.policies[policy].Origin.String()] = true
 			}
 		}
 	}

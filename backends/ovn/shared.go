@@ -12,7 +12,8 @@ import (
 )
 
 // What rules of several policies have in common (intent.Part.Shared) has ACLs of its own, in the port group of the set of all their
-// subjects. They are named after no policy, so that one that comes or goes changes the ports and the notes of the group, but no ACL.
+// subjects. They are named after no policy, so that one that comes or goes changes the ports of the group and the notes about its namespace,
+// but no ACL.
 
 // share is what a rule has in common with others.
 type share struct {
@@ -50,16 +51,11 @@ func narrowed(rule *intent.Rule, peer intent.Peer) *intent.Rule {
 	return &part
 }
 
-// sharers are the rules for which a shared group stands: their paths, by the origin of the policy.
-type sharers map[string]string
+// sharers are the rules for which a shared group stands: their paths, by policy.
+type sharers map[intent.PolicyID]string
 
 // shownSharers is how many policies are named where a shared ACL is shown.
 const shownSharers = 4
-
-// some names the first few policies.
-func (s sharers) some() string {
-	return object.Few(slices.Sorted(maps.Keys(s)), shownSharers)
-}
 
 // sharersOf lists the paths of the rules of p in each shared group.
 func sharersOf(p *intent.Policy) map[intent.SetID]string {
@@ -81,6 +77,7 @@ func sharersOf(p *intent.Policy) map[intent.SetID]string {
 // sharedGroups renders what policies have in common, for those of them that are given.
 func (r *renderer) sharedGroups(policies iter.Seq[*intent.Policy]) map[intent.SetID]*group {
 	found, by := map[intent.SetID]share{}, map[intent.SetID]sharers{}
+	origins := map[intent.SetID][]string{}
 	for p := range policies {
 		for s := range sharesOf(p) {
 			found[s.set] = s
@@ -89,26 +86,27 @@ func (r *renderer) sharedGroups(policies iter.Seq[*intent.Policy]) map[intent.Se
 			if by[id] == nil {
 				by[id] = sharers{}
 			}
-			by[id][p.Origin.String()] = paths
+			by[id][p.ID] = paths
+			origins[id] = append(origins[id], p.Origin.String())
 		}
 	}
 	out := make(map[intent.SetID]*group, len(found))
 	for id, s := range found {
-		if g := r.sharedGroup(s, by[id]); g != nil {
+		if g := r.sharedGroup(s, by[id], origins[id]); g != nil {
 			out[id] = g
 		}
 	}
 	return out
 }
 
-// sharedGroup renders the ACLs of a shared group; nil if there are none.
-func (r *renderer) sharedGroup(s share, by sharers) *group {
+// sharedGroup renders the ACLs of a shared group; nil if there are none. The origins are those of the sharers, sorted or not.
+func (r *renderer) sharedGroup(s share, by sharers, origins []string) *group {
 	g := newGroup(s.set)
 	g.sharers = by
 	title := nb.OriginShared + s.direction.String()
 	origin := title
-	if len(by) > 0 {
-		origin += ": " + by.some()
+	if len(origins) > 0 {
+		origin += ": " + object.Few(slices.Sorted(slices.Values(origins)), shownSharers)
 	}
 	for _, match := range r.matches(g, subjectMatch(s.direction, r.names.PortGroup(s.set)), s.direction, s.rule) {
 		r.add(g, nb.ACL{
@@ -128,13 +126,13 @@ type sharerEdit struct{ put, cut sharers }
 // leaves counts the sharers after an edit.
 func (e *sharerEdit) leaves(have sharers) int {
 	n := len(have)
-	for origin := range e.put {
-		if _, had := have[origin]; !had {
+	for policy := range e.put {
+		if _, had := have[policy]; !had {
 			n++
 		}
 	}
-	for origin := range e.cut {
-		if _, put := e.put[origin]; !put {
+	for policy := range e.cut {
+		if _, put := e.put[policy]; !put {
 			n--
 		}
 	}
@@ -143,8 +141,8 @@ func (e *sharerEdit) leaves(have sharers) int {
 
 // apply changes the sharers of a group.
 func (e *sharerEdit) apply(have sharers) {
-	for origin := range e.cut {
-		delete(have, origin)
+	for policy := range e.cut {
+		delete(have, policy)
 	}
 	maps.Copy(have, e.put)
 }

@@ -75,9 +75,8 @@ func (r *rig) toggle(tb testing.TB, i, n int, there bool) {
 // mostRows is how many rows a policy with a rule writes that comes or goes, whatever others have.
 const mostRows = 9
 
-// mostRowsOfFour is the same for a policy with four peers in two directions, which may share all of them: two rows for each, three for its
-// subject.
-const mostRowsOfFour = 12
+// mostRowsOfFour is the same for a policy with four peers in two directions, which may share all of them.
+const mostRowsOfFour = 9
 
 // TestSharingIsNoAmplifier adds policies one by one, until their common peer is worth twice its own rows, and removes them again. No change
 // writes more than its own rows. After each one, the others are divided again one by one: not all of them, which would be five rows for each.

@@ -12,11 +12,11 @@ import (
 type origins struct {
 	groups map[string]*nbtrace.PortGroup
 	ofACL  map[string]*nbtrace.PortGroup // the first group that has it
-	notes  map[string]string             // of netloom, about the ACLs of a group that several policies share, by the ID of the group
+	notes  map[string][]string           // of netloom: the policies that share the ACLs of a group, by the ID of the group
 }
 
 func newOrigins(rows *nbtrace.Rows) *origins {
-	o := &origins{groups: map[string]*nbtrace.PortGroup{}, ofACL: map[string]*nbtrace.PortGroup{}, notes: map[string]string{}}
+	o := &origins{groups: map[string]*nbtrace.PortGroup{}, ofACL: map[string]*nbtrace.PortGroup{}, notes: map[string][]string{}}
 	for i := range rows.PortGroups {
 		g := &rows.PortGroups[i]
 		o.groups[g.Name] = g
@@ -27,27 +27,38 @@ func newOrigins(rows *nbtrace.Rows) *origins {
 		}
 	}
 	for i := range rows.AddressSets {
-		ids := rows.AddressSets[i].ExternalIDs
-		if group, isNotes := strings.CutPrefix(ids["netloom.io/id"], "notes/"); isNotes {
-			o.notes[group] = sharers(ids)
-		}
+		o.note(rows.AddressSets[i].ExternalIDs)
 	}
 	return o
+}
+
+// note adds what an address set notes, if it has the notes of a namespace: by the ID of the policy, which ends in its direction, the groups and
+// rules in "GROUP PATH; GROUP PATH". Earlier versions had notes for each group: by policy, without its direction, the rules.
+func (o *origins) note(ids map[string]string) {
+	group, byGroup := strings.CutPrefix(ids["netloom.io/id"], "notes/")
+	byHome := strings.HasPrefix(ids["netloom.io/id"], "sharers/")
+	for key, text := range ids {
+		switch {
+		case !strings.Contains(key, "/") || strings.HasPrefix(key, "netloom.io/"):
+		case byGroup:
+			o.notes[group] = append(o.notes[group], key)
+		case byHome:
+			policy := key[:strings.LastIndex(key, "/")]
+			for note := range strings.SplitSeq(text, "; ") {
+				of, _, _ := strings.Cut(note, " ")
+				o.notes[of] = append(o.notes[of], policy)
+			}
+		}
+	}
 }
 
 // shownSharers is how many of the policies that share an ACL are named.
 const shownSharers = 3
 
-// sharers names the policies that a note is about.
-func sharers(ids map[string]string) string {
-	var names []string
-	for key := range ids {
-		if strings.Contains(key, "/") && !strings.HasPrefix(key, "netloom.io/") {
-			names = append(names, key)
-		}
-	}
-	slices.Sort(names)
-	return object.Few(names, shownSharers)
+// sharers names the policies that share the ACLs of a group.
+func (o *origins) sharers(group string) string {
+	names := slices.Sorted(slices.Values(o.notes[group]))
+	return object.Few(slices.Compact(names), shownSharers)
 }
 
 // of names the object of an ACL, as Kind/namespace/name, or several of them; "" if the row does not say.
@@ -59,7 +70,7 @@ func (o *origins) of(acl *nbtrace.ACL) string {
 		return originIn(g.ExternalIDs)
 	}
 	if g := o.ofACL[acl.UUID]; g != nil {
-		if by := o.notes[g.ExternalIDs["netloom.io/id"]]; by != "" {
+		if by := o.sharers(g.ExternalIDs["netloom.io/id"]); by != "" {
 			return by
 		}
 		return originIn(g.ExternalIDs)
