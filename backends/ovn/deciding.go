@@ -2,6 +2,8 @@ package ovn
 
 import (
 	"cmp"
+	"iter"
+	"maps"
 	"slices"
 	"strings"
 
@@ -30,27 +32,27 @@ func (e *Explainer) DecidingRows(
 	var out []backends.DecidingRow
 	for _, ref := range by {
 		p := want.Policy(ref.Policy)
-		g := newGroup(p.Subject)
+		to := newDraft(p.Subject)
 		switch {
 		case ref.Rule >= 0:
 			rule := ruleFor(&p.Rules[ref.Rule], f.Protocol)
-			g.subject = subjectOf(p, &rule)
+			to.subject = subjectOf(p, &rule)
 			if parts := partsOf(&rule); parts != nil {
 				out = append(out, r.decidingParts(p, &rule, parts, f, otherFamily)...)
 			} else {
-				r.rule(g, p, &rule, r.placeOf(p, ref.Rule))
+				r.rule(to, p, &rule, r.placeOf(p, ref.Rule))
 			}
 		case p.Log.Deny != intent.SeverityNone:
-			r.logDrops(g, p)
+			r.logDrops(to, p)
 		}
-		out = append(out, g.deciding(func(acl *nb.Row) bool {
+		out = append(out, deciding(maps.Values(to.acls), func(acl *nb.Row) bool {
 			return !strings.Contains(acl.Match(), otherFamily) && acl.ExternalIDs()[nb.KeyName] != ""
 		})...)
 	}
 	if len(out) == 0 && len(by) > 0 && by[0].Rule < 0 {
-		g := newGroup(intent.IsolatedSet(d))
-		r.isolate(g, d)
-		out = g.deciding(func(acl *nb.Row) bool { return acl.Fields["action"] == nb.ActionDrop })
+		to := newDraft(intent.IsolatedSet(d))
+		r.isolate(to, d)
+		out = deciding(maps.Values(to.acls), func(acl *nb.Row) bool { return acl.Fields["action"] == nb.ActionDrop })
 	}
 	slices.SortFunc(out, func(a, b backends.DecidingRow) int {
 		return cmp.Or(cmp.Compare(a.For, b.For), cmp.Compare(a.UUID, b.UUID))
@@ -69,13 +71,14 @@ func (r *renderer) decidingParts(p *intent.Policy, rule *intent.Rule, parts []in
 		if part.Peer.Kind == intent.PeerSet && !r.want.Set(part.Peer.Set).Contains(peer) {
 			continue
 		}
-		g := newGroup(p.Subject)
+		to := newDraft(p.Subject)
+		acls := maps.Values(to.acls)
 		if part.Shared == "" {
-			r.rule(g, p, narrowed(rule, part.Peer), place{priority: priorityAllow})
-		} else if shared := r.sharedGroup(share{part.Shared, p.Direction, narrowed(rule, part.Peer)}, nil, nil); shared != nil {
-			g = shared
+			r.rule(to, p, narrowed(rule, part.Peer), place{priority: priorityAllow})
+		} else if shared := r.sharedPiece(share{part.Shared, p.Direction, narrowed(rule, part.Peer)}, nil); shared != nil {
+			acls = slices.Values(shared.rows)
 		}
-		for _, row := range g.deciding(func(acl *nb.Row) bool { return !strings.Contains(acl.Match(), otherFamily) }) {
+		for _, row := range deciding(acls, func(acl *nb.Row) bool { return !strings.Contains(acl.Match(), otherFamily) }) {
 			row.For = p.Origin.String() + " " + rule.Path
 			out = append(out, row)
 		}
@@ -92,10 +95,10 @@ func ruleFor(rule *intent.Rule, protocol intent.Protocol) intent.Rule {
 	return one
 }
 
-// deciding lists the ACLs of a group that decide.
-func (g *group) deciding(decides func(acl *nb.Row) bool) []backends.DecidingRow {
+// deciding lists the ACLs that decide.
+func deciding(acls iter.Seq[*nb.Row], decides func(acl *nb.Row) bool) []backends.DecidingRow {
 	var out []backends.DecidingRow
-	for _, acl := range g.acls {
+	for acl := range acls {
 		if decides(acl) {
 			out = append(out, backends.DecidingRow{Table: nb.TableACL, Name: acl.Name, UUID: acl.UUID, For: acl.Origin})
 		}

@@ -7,11 +7,11 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
-	libovsdb "github.com/ovn-kubernetes/libovsdb/ovsdb"
 	"github.com/stretchr/testify/require"
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -110,6 +110,8 @@ func rowsText(p *backends.Plan) string {
 	return strings.Join(lines, "\n") + "\n"
 }
 
+var uuids = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
+
 func rowText(op *backends.Op, titles map[string]string) string {
 	line := func(columns ...string) string {
 		var parts []string
@@ -136,11 +138,11 @@ func rowText(op *backends.Op, titles map[string]string) string {
 		acls, _ := op.After["acls"].([]string)
 		text = fmt.Sprintf("%s\n    %d ports, %d ACLs\n", op.Name, len(ports), len(acls))
 	default:
-		if ids, _ := op.After["external_ids"].(map[string]string); strings.HasPrefix(ids[ovn.KeyID], "notes/") {
+		if ids, _ := op.After["external_ids"].(map[string]string); strings.HasPrefix(ids[ovn.KeyID], "policies/") {
 			text = op.Name + "\n"
 			for _, k := range slices.Sorted(maps.Keys(ids)) {
-				if libovsdb.IsValidUUID(k) {
-					text += fmt.Sprintf("    also %s\n", ids[k])
+				if !strings.HasPrefix(k, "netloom.io/") {
+					text += fmt.Sprintf("    %s: %s\n", k, uuids.ReplaceAllString(ids[k], "ACL"))
 				}
 			}
 			break

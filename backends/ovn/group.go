@@ -2,20 +2,29 @@ package ovn
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/netloom/netloom/backends/ovn/internal/nb"
 	"github.com/netloom/netloom/pkg/intent"
 )
 
-// group is what one subject renders to: the ACLs of its port group, and what they refer to.
+// group is what one subject renders to: the ACLs of its port group and what they refer to.
 type group struct {
 	subject intent.SetID
-	acls    nb.Rows // by UUID
-	peers   map[addressSetRef]bool
-	meters  map[uint32]bool
-	also    map[string]map[string]bool // further sources of an ACL, by its UUID, see notes
-	sharers sharers                    // of a shared group; nil for others
-	pieces  map[*intent.Policy]*group  // what it has of each of several policies, see renderer.piece; not changed any more
+	acls    nb.Rows                    // by UUID
+	users   map[string][]*piece        // those that have an ACL, in order, by its UUID: the first gives it its name
+	peers   map[addressSetRef]int      // how many pieces refer to each
+	meters  map[uint32]int             // and to each meter
+	pieces  map[intent.PolicyID]*piece // that of no policy has the ID ""
+	// dependent are the policies whose pieces depend on more than the policy.
+	dependent map[intent.PolicyID]bool
+	sharers   sharers // of a shared group; nil for others
+}
+
+// grouped is a group as it is, or as a plan leaves it.
+type grouped interface {
+	piece(of intent.PolicyID) *piece // nil if the policy has none
+	usersOf(acl string) []*piece     // in order
 }
 
 // addressSetRef names one address set row.
@@ -28,8 +37,27 @@ type addressSetRef struct {
 func portGroupRef(set intent.SetID) addressSetRef { return addressSetRef{set: set} }
 
 func newGroup(subject intent.SetID) *group {
-	return &group{subject: subject, acls: nb.Rows{}, peers: map[addressSetRef]bool{}, meters: map[uint32]bool{}}
+	return &group{
+		subject: subject, acls: nb.Rows{}, users: map[string][]*piece{}, peers: map[addressSetRef]int{}, meters: map[uint32]int{},
+		pieces: map[intent.PolicyID]*piece{},
+	}
 }
+
+// groupOf puts a group together.
+func groupOf(subject intent.SetID, pieces ...*piece) *group {
+	g := newGroup(subject)
+	put := make(map[intent.PolicyID]*piece, len(pieces))
+	for _, p := range pieces {
+		put[p.id()] = p
+	}
+	e := g.edit(nil, put)
+	e.apply()
+	return g
+}
+
+func (g *group) piece(of intent.PolicyID) *piece { return g.pieces[of] }
+
+func (g *group) usersOf(acl string) []*piece { return g.users[acl] }
 
 // subjectsOf lists the sets whose port groups have ACLs of p.
 func subjectsOf(p *intent.Policy) []intent.SetID {
@@ -44,33 +72,188 @@ func subjectsOf(p *intent.Policy) []intent.SetID {
 	return subjects
 }
 
-// hasACLs reports whether there are ACLs of a policy alone: for its rules, or to log what it drops.
-func hasACLs(p *intent.Policy) bool {
-	return len(p.Rules) > 0 || p.Isolates && p.Log.Deny != intent.SeverityNone
-}
-
 func subjectOf(p *intent.Policy, rule *intent.Rule) intent.SetID {
 	return cmp.Or(rule.Subject, p.Subject)
 }
 
-// size returns how many rows there are for the group besides its port group and what it shares with others.
-func (g *group) size() int {
-	if len(g.also) > 0 {
-		return len(g.acls) + 1
-	}
-	return len(g.acls)
+// groupEdit is what a plan changes in a group. The group stays as it is until the edit is applied.
+type groupEdit struct {
+	g        *group
+	cut, put map[intent.PolicyID]*piece // those that leave and those that come
+	users    map[string][]*piece        // of each ACL of those pieces, as they will be
+	peers    map[addressSetRef]int      // how many more refer to each
+	meters   map[uint32]int
 }
 
-// share adds one more source to a row. The first in order gives the row its name.
-func (g *group) share(acl *nb.Row, origin string) {
-	if origin == acl.Origin {
+// edit lets pieces leave and come. Both may have one of the same policy.
+func (g *group) edit(cut, put map[intent.PolicyID]*piece) *groupEdit {
+	e := &groupEdit{g: g, cut: cut, put: put, users: map[string][]*piece{}, peers: map[addressSetRef]int{}, meters: map[uint32]int{}}
+	for _, p := range cut {
+		e.count(p, -1)
+		for _, row := range p.rows {
+			e.touch(row.UUID)
+		}
+	}
+	for _, p := range put {
+		e.count(p, 1)
+		for _, row := range p.rows {
+			e.touch(row.UUID)
+			e.users[row.UUID] = append(e.users[row.UUID], p)
+		}
+	}
+	for _, users := range e.users {
+		slices.SortFunc(users, comparePieces)
+	}
+	return e
+}
+
+// touch begins to list the users of an ACL: those that stay.
+func (e *groupEdit) touch(acl string) {
+	if _, done := e.users[acl]; done {
 		return
 	}
-	if g.also == nil {
-		g.also = map[string]map[string]bool{}
+	stay := make([]*piece, 0, len(e.g.users[acl])+1)
+	for _, p := range e.g.users[acl] {
+		if e.cut[p.id()] != p {
+			stay = append(stay, p)
+		}
 	}
-	if g.also[acl.UUID] == nil {
-		g.also[acl.UUID] = map[string]bool{}
+	e.users[acl] = stay
+}
+
+func (e *groupEdit) count(p *piece, step int) {
+	for _, ref := range p.peers {
+		e.peers[ref] += step
 	}
-	g.also[acl.UUID][origin] = true
+	for _, rate := range p.meters {
+		e.meters[rate] += step
+	}
+}
+
+func (e *groupEdit) piece(of intent.PolicyID) *piece {
+	if p := e.put[of]; p != nil {
+		return p
+	}
+	if e.cut[of] != nil {
+		return nil
+	}
+	return e.g.pieces[of]
+}
+
+func (e *groupEdit) usersOf(acl string) []*piece {
+	if users, touched := e.users[acl]; touched {
+		return users
+	}
+	return e.g.users[acl]
+}
+
+// acl returns a touched ACL as it will be; nil if it goes.
+func (e *groupEdit) acl(uuid string) *nb.Row {
+	if users := e.users[uuid]; len(users) > 0 {
+		return users[0].row(uuid)
+	}
+	return nil
+}
+
+// rows returns the touched ACLs as they will be and as they are, and the UUIDs of those that come and go.
+func (e *groupEdit) rows() (want, have nb.Rows, come, gone []string) {
+	want, have = nb.Rows{}, nb.Rows{}
+	for uuid := range e.users {
+		is, was := e.acl(uuid), e.g.acls[uuid]
+		if was != nil {
+			have.Put(was)
+		}
+		if is != nil {
+			want.Put(is)
+		}
+		switch {
+		case was == nil && is != nil:
+			come = append(come, uuid)
+		case was != nil && is == nil:
+			gone = append(gone, uuid)
+		}
+	}
+	slices.Sort(come)
+	slices.Sort(gone)
+	return want, have, come, gone
+}
+
+// renamed lists the policies that gave an ACL its name, or will.
+func (e *groupEdit) renamed() []intent.PolicyID {
+	var out []intent.PolicyID
+	for uuid, users := range e.users {
+		was := e.g.users[uuid]
+		if len(was) == 0 || len(users) == 0 || was[0] == users[0] {
+			continue
+		}
+		out = append(out, was[0].id(), users[0].id())
+	}
+	return out
+}
+
+// isEmpty reports whether the group will have no ACL, and wasEmpty whether it has none now: then it has no rows.
+func (e *groupEdit) isEmpty() bool {
+	n := len(e.g.acls)
+	for uuid, users := range e.users {
+		if len(users) > 0 {
+			n++
+		}
+		if e.g.acls[uuid] != nil {
+			n--
+		}
+	}
+	return n == 0
+}
+
+func (e *groupEdit) wasEmpty() bool { return len(e.g.acls) == 0 }
+
+// apply changes the group.
+func (e *groupEdit) apply() {
+	g := e.g
+	for id := range e.cut {
+		delete(g.pieces, id)
+		delete(g.dependent, id)
+	}
+	for id, p := range e.put {
+		g.pieces[id] = p
+		if p.policy != nil && !isIndependent(p.policy) {
+			if g.dependent == nil {
+				g.dependent = map[intent.PolicyID]bool{}
+			}
+			g.dependent[id] = true
+		}
+	}
+	for uuid, users := range e.users {
+		if len(users) == 0 {
+			delete(g.users, uuid)
+			delete(g.acls, uuid)
+			continue
+		}
+		g.users[uuid], g.acls[uuid] = users, users[0].row(uuid)
+	}
+	add(g.peers, e.peers)
+	add(g.meters, e.meters)
+}
+
+// add adds counts, and drops those that are 0.
+func add[K comparable](to, by map[K]int) {
+	for k, n := range by {
+		if to[k] += n; to[k] == 0 {
+			delete(to, k)
+		}
+	}
+}
+
+// crossings returns for each key that counts change whether it is used from now on, 1, or no longer, -1.
+func crossings[K comparable](was, by map[K]int) map[K]int {
+	out := map[K]int{}
+	for k, n := range by {
+		switch {
+		case was[k] == 0 && n > 0:
+			out[k] = 1
+		case was[k] > 0 && was[k]+n == 0:
+			out[k] = -1
+		}
+	}
+	return out
 }

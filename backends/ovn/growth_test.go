@@ -43,11 +43,8 @@ func TestRenderingGrowsWithTheRules(t *testing.T) {
 				b.PutPolicy(p)
 				want := b.Commit()
 				return len(NewExplainer(known, Naming{Owner: "o"}).PolicyRows(want, p.Origin)), func() {
-					m, r := newModel(portFinder{}), &renderer{names: nb.NewNamer("o"), want: want, schema: known}
-					m.putPolicy(p.ID, p)
-					for _, s := range subjectsOf(p) {
-						r.group(s, m.policiesOf(s, r, map[intent.PolicyID]bool{p.ID: true}, []*intent.Policy{p}), nil)
-					}
+					r := &renderer{names: nb.NewNamer("o"), want: want, schema: known}
+					newModel(portFinder{}).render(r)
 				}
 			}
 			rows, _ := render(100)
@@ -81,22 +78,24 @@ func TestAPlanGrowsWithWhatChanges(t *testing.T) {
 }
 
 // TestPoliciesWithoutRulesCostOthersNothing plans a change of a policy for pods that other policies without rules select: those that exceed a
-// budget, of which there may be any number.
+// budget, of which there may be any number. Nothing is held for them.
 func TestPoliciesWithoutRulesCostOthersNothing(t *testing.T) {
 	known := schemaOf(t, schema.NB2503())
 	growth.Constant(t, 2000, func(n int) func() {
 		b := intent.NewSnapshot().Next()
-		m := newModel(portFinder{})
 		var last *intent.Policy
 		for i := range n {
 			name := fmt.Sprint("p", i)
 			last = &intent.Policy{ID: intent.PolicyID(name), Isolates: true, Subject: "s", Origin: intent.Origin{Kind: "NetworkPolicy", Name: name}}
-			m.putPolicy(last.ID, last)
 			b.PutPolicy(last)
 		}
+		m := newModel(portFinder{})
 		r := &renderer{names: nb.NewNamer("o"), want: b.Commit(), schema: known}
+		m.snapshot = r.want
+		m.render(r)
+		require.Nil(t, m.held("s"))
 		return func() {
-			require.Nil(t, r.group("s", m.policiesOf("s", r, map[intent.PolicyID]bool{last.ID: true}, []*intent.Policy{last}), nil))
+			require.Empty(t, planPolicies(r, m, []intent.Change{{Policies: []intent.PolicyID{last.ID}}}, nil).ops)
 		}
 	})
 }

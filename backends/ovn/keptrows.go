@@ -23,7 +23,7 @@ func keepRows(keep map[object.Ref]bool, rendered map[string]bool, want nb.Rows) 
 	}
 	k := keptRows{of: maps.Clone(keep), rows: nb.Rows{}}
 	for uuid, w := range want {
-		notes := w.Table == nb.TableAddressSet && len(sharingsIn(w.ExternalIDs())) > 0
+		notes := w.Table == nb.TableAddressSet && len(mentionsIn(w.ExternalIDs())) > 0
 		if !rendered[uuid] || notes || w.Table == nb.TablePortGroup || w.Table == nb.TableLoadBalancerGroup {
 			k.rows[uuid] = w
 			k.lbs = k.lbs || w.Table == nb.TableLoadBalancer

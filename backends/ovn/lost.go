@@ -30,11 +30,10 @@ func (l *lost) run(present map[object.Ref]bool) {
 	l.objects, l.gone = map[string]map[object.Ref]bool{}, map[object.Ref]bool{}
 	l.kept, l.rows = map[object.Ref]bool{}, map[string]bool{}
 	l.findRows(present)
-	l.findSharers(present)
+	l.findMentioned(present)
 	l.findPorts()
 	l.keepHairpins()
 	l.keepReferents()
-	l.keepNotes()
 	l.keepLoadBalancerGroups()
 }
 

@@ -193,3 +193,39 @@ func TestLostServicesStayBalanced(t *testing.T) {
 	require.NotContains(t, r.server.Dump(), "10.96.0.1")
 	r.requireSettled(t, want)
 }
+
+// TestALostEqualPolicyIsKept loses a policy whose ACL names an older one, alone and together with that one.
+func TestALostEqualPolicyIsKept(t *testing.T) {
+	both := isolated()
+	both.Policies = append(both.Policies, admit("zz", "db", "web", 5432))
+	r := lostRig(t, both)
+	rule := func(name string) []string {
+		rows, err := r.backend.ReadRows(t.Context(), policyRef(name))
+		require.NoError(t, err)
+		var out []string
+		for _, row := range rows {
+			if row.Table == "ACL" {
+				out = append(out, row.Rule)
+			}
+		}
+		return out
+	}
+	p := r.full(t, isolated().Snapshot())
+	require.Empty(t, p.Lost, "the ACL stays for the older one")
+	require.Equal(t, 2, p.Objects["NetworkPolicy"])
+
+	none := isolated()
+	none.Policies = nil
+	p = r.full(t, none.Snapshot())
+	require.Subset(t, p.Lost, []object.Ref{policyRef("db"), policyRef("zz")})
+	r.backend.Keep([]object.Ref{policyRef("zz"), portRef("a")})
+	p = r.full(t, none.Snapshot())
+	require.Equal(t, []object.Ref{policyRef("zz"), portRef("a")}, p.Kept)
+	require.NoError(t, r.backend.Apply(t.Context(), p))
+	require.Equal(t, []string{"ingress[0]"}, rule("zz"))
+
+	r.backend.Keep(nil)
+	require.NoError(t, r.backend.Apply(t.Context(), r.full(t, none.Snapshot())))
+	require.Empty(t, rule("zz"))
+	r.requireSettled(t, none.Snapshot())
+}

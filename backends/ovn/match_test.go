@@ -144,15 +144,9 @@ func tracerOf(t *testing.T, want *intent.Snapshot, known ovsdb.Schema) *nbtrace.
 	r := &renderer{names: nb.NewNamer("a"), want: want, schema: known}
 	rows := nbtrace.Rows{Switches: []nbtrace.Switch{{Name: "sw", Ports: []string{"subject", "peer"}}}}
 	model := newModel(portFinder{})
-	for p := range want.Policies() {
-		model.putPolicy(p.ID, p)
-	}
-	for set := range want.Sets() {
-		g := r.group(set.ID, model.policiesOf(set.ID, r, nil, nil), nil)
-		if g == nil {
-			continue
-		}
-		group := nbtrace.PortGroup{Name: r.names.PortGroup(set.ID), Ports: []string{"subject"}}
+	model.render(r)
+	for id, g := range model.groups {
+		group := nbtrace.PortGroup{Name: r.names.PortGroup(id), Ports: []string{"subject"}}
 		for uuid, acl := range g.acls {
 			group.ACLs = append(group.ACLs, uuid)
 			rows.ACLs = append(rows.ACLs, aclOf(t, uuid, acl))

@@ -1,7 +1,6 @@
 package ovn
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 
@@ -17,14 +16,14 @@ type model struct {
 	epoch       uint64 // of the connection; a new one may be to a database that was restored
 	rows        int    // how many rows are ours
 	policies    map[intent.PolicyID]*intent.Policy
-	bySubject   map[intent.SetID]map[intent.PolicyID]bool
-	noted       map[string]map[intent.PolicyID]*intent.Policy // those that share ACLs, by their home, see sharerNotes
-	places      map[intent.PolicyID][]place                   // of the rules of policies in ordered tiers
-	groups      map[intent.SetID]*group
-	peers       map[addressSetRef]int     // how many groups refer to an address set
-	ahead       aheads                    // what the snapshot announces
-	meters      map[uint32]int            // and to a meter
-	bare        map[addressSetRef]*nb.Row // see row
+	noted       map[string]map[string]string // what is noted about policies, by their home and ID, see noteOf
+	places      map[intent.PolicyID][]place  // of the rules of policies in ordered tiers
+	groups      map[intent.SetID]*group      // those that have ACLs
+	silent      map[intent.SetID]*group      // and those with pieces that have none
+	peers       map[addressSetRef]int        // how many groups refer to an address set
+	ahead       aheads                       // what the snapshot announces
+	meters      map[uint32]int               // and to a meter
+	bare        map[addressSetRef]*nb.Row    // see row
 	memberships memberships
 	coverage    *coverage
 	// ports finds logical ports, including those kept for endpoints since the last read-back.
@@ -38,9 +37,9 @@ func newModel(ports portFinder) *model {
 	return &model{
 		ports: ports, loadBalancers: &lb.Model{},
 		policies:    map[intent.PolicyID]*intent.Policy{},
-		bySubject:   map[intent.SetID]map[intent.PolicyID]bool{},
-		noted:       map[string]map[intent.PolicyID]*intent.Policy{},
+		noted:       map[string]map[string]string{},
 		groups:      map[intent.SetID]*group{},
+		silent:      map[intent.SetID]*group{},
 		peers:       map[addressSetRef]int{},
 		ahead:       aheads{},
 		meters:      map[uint32]int{},
@@ -49,76 +48,67 @@ func newModel(ports portFinder) *model {
 	}
 }
 
+// held returns the group of a subject, with or without ACLs; nil if there is none.
+func (m *model) held(subject intent.SetID) *group {
+	if g := m.groups[subject]; g != nil {
+		return g
+	}
+	return m.silent[subject]
+}
+
+// grouped is held for noteOf.
+func (m *model) grouped(subject intent.SetID) grouped {
+	if g := m.held(subject); g != nil {
+		return g
+	}
+	return nil
+}
+
 // putPolicy sets a policy; nil removes the one of that ID.
 func (m *model) putPolicy(id intent.PolicyID, p *intent.Policy) {
-	if old := m.policies[id]; old != nil {
-		for _, s := range subjectsOf(old) {
-			delete(m.bySubject[s], id)
-			if len(m.bySubject[s]) == 0 {
-				delete(m.bySubject, s)
-			}
-		}
-		delete(m.policies, id)
-		m.unnote(old)
-	}
 	if p == nil {
+		delete(m.policies, id)
 		return
 	}
 	m.policies[id] = p
-	m.note(p)
-	if !hasACLs(p) {
-		return // there may be any number of those that exceed a budget
-	}
-	for _, s := range subjectsOf(p) {
-		if m.bySubject[s] == nil {
-			m.bySubject[s] = map[intent.PolicyID]bool{}
-		}
-		m.bySubject[s][id] = true
-	}
 }
 
-// note adds a policy to those of its home if something is noted about it.
-func (m *model) note(p *intent.Policy) {
-	if !isSharer(p) {
-		return
-	}
-	home := homeOf(p.Origin)
-	if m.noted[home] == nil {
-		m.noted[home] = map[intent.PolicyID]*intent.Policy{}
-	}
-	m.noted[home][p.ID] = p
+// adopt adds a group that the model does not have.
+func (m *model) adopt(g *group) {
+	m.rows += len(g.acls)
+	add(m.peers, crossings(nil, g.peers))
+	add(m.meters, crossings(nil, g.meters))
+	m.place(g)
 }
 
-// unnote removes a policy from those of its home.
-func (m *model) unnote(p *intent.Policy) {
-	home := homeOf(p.Origin)
-	delete(m.noted[home], p.ID)
-	if len(m.noted[home]) == 0 {
-		delete(m.noted, home)
-	}
-}
-
-// putGroup sets what a subject was rendered to; nil removes it.
-func (m *model) putGroup(subject intent.SetID, g *group) {
-	if old := m.groups[subject]; old != nil {
-		count(m.peers, old.peers, -1)
-		count(m.meters, old.meters, -1)
-		m.rows -= old.size()
-		for ref := range old.peers {
-			if m.peers[ref] == 0 {
-				delete(m.bare, ref)
-			}
+// change applies an edit of a group, which may be a new one.
+func (m *model) change(e *groupEdit) {
+	peers := crossings(e.g.peers, e.peers)
+	add(m.meters, crossings(e.g.meters, e.meters))
+	add(m.peers, peers)
+	for ref := range peers {
+		if m.peers[ref] == 0 {
+			delete(m.bare, ref)
 		}
 	}
-	if g == nil {
-		delete(m.bare, portGroupRef(subject))
-		delete(m.groups, subject)
+	m.rows -= len(e.g.acls)
+	e.apply()
+	m.rows += len(e.g.acls)
+	m.place(e.g)
+}
+
+// place puts a group where it is found.
+func (m *model) place(g *group) {
+	delete(m.groups, g.subject)
+	delete(m.silent, g.subject)
+	switch {
+	case len(g.acls) > 0:
+		m.groups[g.subject] = g
 		return
+	case len(g.pieces) > 0:
+		m.silent[g.subject] = g
 	}
-	m.groups[subject] = g
-	m.rows += g.size()
-	count(m.peers, g.peers, 1)
-	count(m.meters, g.meters, 1)
+	delete(m.bare, portGroupRef(g.subject))
 }
 
 // row returns the row of an address set or a port group without its columns, for mutations. Names and UUIDs are hashes, so it
@@ -127,7 +117,7 @@ func (m *model) row(ref addressSetRef, r *renderer) *nb.Row {
 	row := m.bare[ref]
 	if row == nil {
 		if ref == portGroupRef(ref.set) {
-			row = r.portGroup(newGroup(ref.set), nil)
+			row = r.portGroup(ref.set, nil, nil)
 		} else {
 			row = r.emptyAddressSet(ref)
 		}
@@ -135,15 +125,6 @@ func (m *model) row(ref addressSetRef, r *renderer) *nb.Row {
 		m.bare[ref] = row
 	}
 	return row
-}
-
-func count[K comparable](uses map[K]int, by map[K]bool, step int) {
-	for k := range by {
-		uses[k] += step
-		if uses[k] == 0 {
-			delete(uses, k)
-		}
-	}
 }
 
 // refersTo reports whether rows depend on the members of a set.
@@ -164,14 +145,20 @@ func (m *model) render(r *renderer) nb.Rows {
 		m.putPolicy(p.ID, p)
 	}
 	rows := nb.Rows{}
-	for subject, g := range r.groups(r.want.Policies(), gathered()...) {
-		m.putGroup(subject, g)
-		maps.Copy(rows, g.acls)
-		rows.Put(r.notes(g)...)
-		rows.Put(r.portGroup(g, m.ports.cover(r.want.Set(subject), m.memberships)))
+	for _, g := range r.groups(r.want.Policies(), gathered()...) {
+		m.adopt(g)
 	}
-	for home, of := range m.noted {
-		rows.Put(r.sharerNotes(home, notesOf(of)))
+	for subject, g := range m.groups {
+		maps.Copy(rows, g.acls)
+		rows.Put(r.portGroup(subject, slices.Sorted(maps.Keys(g.acls)), m.ports.cover(r.want.Set(subject), m.memberships)))
+	}
+	for id, p := range m.policies {
+		if note := noteOf(p, m.grouped); note != "" {
+			m.putNotes(homeOf(p.Origin), &noteEdit{put: map[string]string{string(id): note}})
+		}
+	}
+	for home, notes := range m.noted {
+		rows.Put(r.notes(home, notes))
 	}
 	for ref := range m.peers {
 		rows.Put(r.addressSet(ref))
@@ -184,17 +171,4 @@ func (m *model) render(r *renderer) nb.Rows {
 		rows.Put(r.meter(rate)...)
 	}
 	return rows
-}
-
-// policiesOf lists the policies with ACLs in the group of a subject, in order, as they will be: without those in changed, and with others in
-// their place.
-func (m *model) policiesOf(subject intent.SetID, r *renderer, changed map[intent.PolicyID]bool, with []*intent.Policy) []*intent.Policy {
-	out := slices.Clone(with)
-	for id := range m.bySubject[subject] {
-		if !changed[id] {
-			out = append(out, r.want.Policy(id))
-		}
-	}
-	slices.SortFunc(out, func(a, b *intent.Policy) int { return cmp.Compare(a.ID, b.ID) })
-	return out
 }

@@ -5,120 +5,141 @@ import (
 	"slices"
 	"strings"
 
-	libovsdb "github.com/ovn-kubernetes/libovsdb/ovsdb"
-
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/backends/ovn/internal/nb"
 	"github.com/netloom/netloom/pkg/intent"
 )
 
-// Notes say which rules share an ACL, besides the one that the ACL names. Those of a port group are external_ids of an address set
-// without addresses, keyed by the UUID of the ACL: a change to the external_ids of an ACL makes ovn-northd recompute all logical
-// flows, a change to those of an address set does not.
-// See sharernotes.go for the ACLs of shared groups, which name no rule.
+// Notes say which rules share an ACL, besides the one that the ACL names: with the same subject, it names that of the oldest policy, and the
+// ACLs of shared groups name none. They are external_ids of an address set without addresses for each namespace, keyed by the ID of the
+// policy. A change to the external_ids of an ACL makes ovn-northd recompute all logical flows, a change to those of an address set does not.
+//
+// What is noted about a policy is a list: for each ACL that is named after another rule, its UUID and the path of the rule, and for each shared
+// group, the ID of its set and the path.
 
-// noteSeparator is between the rules of a note.
+// noteSeparator is between the items of a note.
 const noteSeparator = "; "
 
-// notesPrefix begins the ID of a row with notes; that of the set follows.
-const notesPrefix = "notes/"
+// policiesPrefix begins the ID of a row with the notes of a home, which follows.
+const policiesPrefix = "policies/"
 
 const notesTitle = "rules that share ACLs"
 
-// notes returns the row with the notes of a group, none if it has no shared ACL.
-func (r *renderer) notes(g *group) []*nb.Row {
-	if len(g.also) == 0 {
-		return nil
-	}
-	row := r.bareNotes(g.subject)
-	ids := map[string]string{nb.KeyOwner: r.names.Owner, nb.KeyID: notesPrefix + string(g.subject), nb.KeyTitle: notesTitle}
-	for acl, also := range g.also {
-		ids[acl] = strings.Join(slices.Sorted(maps.Keys(also)), noteSeparator)
-	}
-	row.Fields = backends.Fields{"name": row.Name}
-	row.Maps = map[string]map[string]string{nb.ColumnExternalIDs: ids}
-	row.Sets = map[string][]string{"addresses": nil}
-	return []*nb.Row{row}
+// homeOf returns what policies are noted together for: NAMESPACE, CLUSTER/NAMESPACE, or "" or CLUSTER for those without a namespace.
+func homeOf(o intent.Origin) string {
+	return strings.Trim(o.Cluster+"/"+o.Namespace, "/")
 }
 
-// bareNotes returns the row with the notes of a group without its columns, for mutations.
-func (r *renderer) bareNotes(subject intent.SetID) *nb.Row {
-	return &nb.Row{
-		Table: nb.TableAddressSet, UUID: r.names.UUID(nb.TableAddressSet, notesPrefix+string(subject)), Name: r.names.Notes(subject),
-		Origin: notesTitle,
+// noteOf returns what is noted about a policy, which may be nil; "" is nothing. In returns the group of a subject, nil if there is none.
+func noteOf(p *intent.Policy, in func(intent.SetID) grouped) string {
+	if p == nil {
+		return ""
 	}
-}
-
-// noted is what notes say: the rules of each ACL, besides the one that it names, by its UUID, or those of a shared group by the name of
-// the port group. Earlier versions wrote the note into the ACL itself.
-type noted map[string][]string
-
-// acl adds what an ACL notes itself.
-func (n noted) acl(uuid string, ids map[string]string) {
-	if also := ids[nb.KeyAlso]; also != "" {
-		n[uuid] = strings.Split(also, noteSeparator)
+	var all []string
+	for s := range sharesOf(p) {
+		all = append(all, string(s.set)+" "+s.rule.Path)
 	}
-}
-
-// of lists the rules of an ACL besides the one that it names.
-func (n noted) of(uuid, match string) []string {
-	if also, ok := n[uuid]; ok {
-		return also
-	}
-	if group := symbol.FindStringSubmatch(match); group != nil {
-		return n[nb.Plain(group[1])]
-	}
-	return nil
-}
-
-// addressSet adds the notes in an address set, if it has any.
-func (n noted) addressSet(ids map[string]string) {
-	if strings.HasPrefix(ids[nb.KeyID], notesPrefix) {
-		for key, also := range ids {
-			if libovsdb.IsValidUUID(key) {
-				n[key] = strings.Split(also, noteSeparator)
-			}
+	for _, subject := range subjectsOf(p) {
+		g := in(subject)
+		if g == nil {
+			continue
+		}
+		if piece := g.piece(p.ID); piece != nil {
+			all = append(all, piece.notes(g)...)
 		}
 	}
-	names := nb.NewNamer(ids[nb.KeyOwner])
-	for _, s := range sharingsIn(ids) {
-		group := names.PortGroup(s.set)
-		n[group] = append(n[group], s.origin+" "+s.path)
-	}
+	slices.Sort(all)
+	return strings.Join(slices.Compact(all), noteSeparator)
 }
 
-// notedIn returns the notes in rows.
-func notedIn(rows nb.Rows) noted {
-	out := noted{}
-	for uuid, row := range rows {
-		switch row.Table {
-		case nb.TableACL:
-			out.acl(uuid, row.ExternalIDs())
-		case nb.TableAddressSet:
-			out.addressSet(row.ExternalIDs())
+// notes lists what is noted about the ACLs of a piece in a group.
+func (p *piece) notes(g grouped) []string {
+	var out []string
+	for _, row := range p.rows {
+		if users := g.usersOf(row.UUID); users[0] != p && row.ExternalIDs()[nb.KeyRule] != "" {
+			out = append(out, row.UUID+" "+row.ExternalIDs()[nb.KeyRule])
+		}
+		for _, path := range p.also[row.UUID] {
+			out = append(out, row.UUID+" "+path)
 		}
 	}
 	return out
 }
 
-// keepNotes keeps the notes about ACLs that are kept.
-func (l *lost) keepNotes() {
-	for uuid, h := range l.have {
-		if h.Table != nb.TableAddressSet || !strings.HasPrefix(h.ExternalIDs()[nb.KeyID], notesPrefix) {
-			continue
+// notes returns the row with the notes of a home, by the IDs of policies.
+func (r *renderer) notes(home string, notes map[string]string) *nb.Row {
+	row := r.bareNotes(home)
+	ids := map[string]string{nb.KeyOwner: r.names.Owner, nb.KeyID: policiesPrefix + home, nb.KeyTitle: notesTitle}
+	maps.Copy(ids, notes)
+	row.Fields = backends.Fields{"name": row.Name}
+	row.Maps = map[string]map[string]string{nb.ColumnExternalIDs: ids}
+	row.Sets = map[string][]string{"addresses": nil}
+	return row
+}
+
+// bareNotes returns the row with the notes of a home without its columns, for mutations.
+func (r *renderer) bareNotes(home string) *nb.Row {
+	id := policiesPrefix + home
+	return &nb.Row{Table: nb.TableAddressSet, UUID: r.names.UUID(nb.TableAddressSet, id), Name: r.names.Notes(id), Origin: notesTitle}
+}
+
+// noteEdit is what a plan changes in the notes of a home: notes by the IDs of policies.
+type noteEdit struct{ put, cut map[string]string }
+
+// planNotes plans what is noted about the policies that changed, and about those that give an ACL its name from now on or no longer: at most one
+// op for each of their homes.
+func (p *policyPlan) planNotes() {
+	about := maps.Clone(p.changed)
+	for _, e := range p.groups {
+		for _, id := range e.renamed() {
+			about[id] = true
 		}
-		about := map[string]string{}
-		for key, also := range h.ExternalIDs() {
-			if acl := l.have[key]; acl != nil && l.want[key] == acl {
-				about[key] = also
+	}
+	for id := range about {
+		was, is := p.m.policies[id], p.r.want.Policy(id)
+		if was != nil {
+			home := homeOf(was.Origin)
+			if note := p.m.noted[home][string(id)]; note != "" {
+				p.notesAt(home).cut[string(id)] = note
 			}
 		}
-		switch w := l.want[uuid]; {
-		case len(about) == 0:
-		case w == nil:
-			l.want[uuid] = h
-		default:
-			maps.Copy(w.ExternalIDs(), about)
+		if note := noteOf(is, p.grouped); note != "" {
+			p.notesAt(homeOf(is.Origin)).put[string(id)] = note
 		}
+	}
+	for home, e := range p.notes {
+		had := len(p.m.noted[home])
+		switch left := had - len(e.cut) + len(e.put); {
+		case had == 0:
+			p.ops = append(p.ops, nb.Create(p.r.notes(home, e.put)))
+		case left == 0:
+			p.ops = append(p.ops, nb.Delete(p.r.notes(home, nil)))
+		default:
+			put, cut := nb.Differing(e.put, e.cut), nb.Differing(e.cut, e.put)
+			if len(put)+len(cut) > 0 {
+				p.ops = append(p.ops, nb.Mutate(p.r.bareNotes(home), nb.ColumnExternalIDs, put, cut))
+			}
+		}
+	}
+}
+
+func (p *policyPlan) notesAt(home string) *noteEdit {
+	if p.notes[home] == nil {
+		p.notes[home] = &noteEdit{map[string]string{}, map[string]string{}}
+	}
+	return p.notes[home]
+}
+
+// putNotes changes the notes of a home in the model.
+func (m *model) putNotes(home string, e *noteEdit) {
+	if m.noted[home] == nil {
+		m.noted[home] = map[string]string{}
+	}
+	for id := range e.cut {
+		delete(m.noted[home], id)
+	}
+	maps.Copy(m.noted[home], e.put)
+	if len(m.noted[home]) == 0 {
+		delete(m.noted, home)
 	}
 }

@@ -1,51 +1,90 @@
 package ovn
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
+	"github.com/netloom/netloom/backends/ovn/internal/nb"
 	"github.com/netloom/netloom/pkg/intent"
 )
 
-// A piece is the part of a group that comes from one policy. The group keeps it, so that a change of one policy does not render the others.
+// A piece is what one policy renders to in the group of one subject, or what a group has of no policy: ACLs and what they refer to. It does not
+// change. A group is put together from pieces, so that a change of one policy does not render the others.
+type piece struct {
+	policy *intent.Policy // nil if it is of none
+	rows   []*nb.Row      // ACLs, by UUID
+	peers  []addressSetRef
+	meters []uint32
+	also   map[string][]string // further rules of the policy that an ACL stands for, by its UUID
+}
 
-// piece returns the part of the group of subject that comes from p. It reuses that of before, which may be nil, if p has not changed: snapshots
-// share unchanged policies, and a change in how peers match causes a read-back (see Backend.changesSince).
-func (r *renderer) piece(before *group, subject intent.SetID, p *intent.Policy) *group {
-	if before != nil {
-		if piece := before.pieces[p]; piece != nil && isIndependent(p) {
-			return piece
-		}
+// id returns the ID of the policy, "" if there is none.
+func (p *piece) id() intent.PolicyID {
+	if p.policy == nil {
+		return ""
 	}
-	piece := newGroup(subject)
-	r.policy(piece, p)
-	return piece
+	return p.policy.ID
+}
+
+// row returns an ACL; nil if the piece does not have it.
+func (p *piece) row(uuid string) *nb.Row {
+	i, there := slices.BinarySearchFunc(p.rows, uuid, func(r *nb.Row, uuid string) int { return cmp.Compare(r.UUID, uuid) })
+	if !there {
+		return nil
+	}
+	return p.rows[i]
+}
+
+// comparePieces orders those that have the same ACL: the first gives it its name. That is the oldest policy, as a new one then does not change
+// the row.
+func comparePieces(a, b *piece) int {
+	if a.policy == nil || b.policy == nil {
+		return cmp.Compare(a.id(), b.id())
+	}
+	return cmp.Or(cmp.Compare(a.policy.Created, b.policy.Created), cmp.Compare(a.policy.ID, b.policy.ID))
 }
 
 // isIndependent reports whether the rows of a policy depend on the policy alone and nothing has to be reported about it. Cluster-wide policies
-// have a place among others; the rows of a denial depend on the addresses from which pods reach themselves.
+// have a place among others; the rows of a denial depend on the addresses from which pods reach themselves. A change in how peers match
+// causes a read-back (see Backend.changesSince).
 func isIndependent(p *intent.Policy) bool {
 	return p.Tier == intent.TierNetworkPolicy && !slices.ContainsFunc(p.Rules, func(rule intent.Rule) bool {
 		return rule.Action != intent.Allow || inexpressible(&rule) != ""
 	})
 }
 
-// put adds a piece. An ACL that the group has already gets more sources.
-func (g *group) put(p *intent.Policy, piece *group) {
-	for uuid, acl := range piece.acls {
-		if have := g.acls[uuid]; have != nil {
-			g.share(have, acl.Origin)
-		} else {
-			g.acls.Put(acl)
-		}
-		for origin := range piece.also[uuid] {
-			g.share(g.acls[uuid], origin)
-		}
+// draft collects what a piece is to have.
+type draft struct {
+	subject intent.SetID
+	acls    nb.Rows // by UUID
+	peers   map[addressSetRef]bool
+	meters  map[uint32]bool
+	also    map[string][]string // see piece
+}
+
+func newDraft(subject intent.SetID) *draft {
+	return &draft{subject: subject, acls: nb.Rows{}, peers: map[addressSetRef]bool{}, meters: map[uint32]bool{}}
+}
+
+// share adds one more rule to an ACL.
+func (d *draft) share(with *nb.Row, acl *nb.ACL) {
+	if acl.Origin == with.Origin {
+		return
 	}
-	maps.Copy(g.peers, piece.peers)
-	maps.Copy(g.meters, piece.meters)
-	if g.pieces == nil {
-		g.pieces = map[*intent.Policy]*group{}
+	if d.also == nil {
+		d.also = map[string][]string{}
 	}
-	g.pieces[p] = piece
+	d.also[with.UUID] = append(d.also[with.UUID], acl.IDs[nb.KeyRule])
+}
+
+// piece returns the finished piece of a policy, which may be nil.
+func (d *draft) piece(of *intent.Policy) *piece {
+	return &piece{
+		policy: of,
+		rows:   slices.SortedFunc(maps.Values(d.acls), func(a, b *nb.Row) int { return cmp.Compare(a.UUID, b.UUID) }),
+		peers:  slices.Collect(maps.Keys(d.peers)),
+		meters: slices.Collect(maps.Keys(d.meters)),
+		also:   d.also,
+	}
 }

@@ -15,8 +15,9 @@ type policyPlan struct {
 	m           *model
 	moved       map[string][]string // names of logical ports, see Backend
 	changed     map[intent.PolicyID]bool
-	groups      map[intent.SetID]*group      // subjects rendered again; nil if they have no ACLs any more
+	groups      map[intent.SetID]*groupEdit
 	sharers     map[intent.SetID]*sharerEdit // of shared groups that stay
+	notes       map[string]*noteEdit         // by home
 	deltas      map[intent.SetID]*delta
 	edits       *portEdits
 	memberships memberships // of the groups that are new
@@ -26,18 +27,19 @@ type policyPlan struct {
 // planPolicies plans what changes of the snapshot and moved logical ports ask for.
 func planPolicies(r *renderer, m *model, changes []intent.Change, moved map[string][]string) *policyPlan {
 	p := &policyPlan{
-		r: r, m: m, moved: moved, changed: map[intent.PolicyID]bool{}, groups: map[intent.SetID]*group{},
-		sharers: map[intent.SetID]*sharerEdit{}, deltas: map[intent.SetID]*delta{}, memberships: memberships{},
+		r: r, m: m, moved: moved, changed: map[intent.PolicyID]bool{}, groups: map[intent.SetID]*groupEdit{},
+		sharers: map[intent.SetID]*sharerEdit{}, notes: map[string]*noteEdit{}, deltas: map[intent.SetID]*delta{}, memberships: memberships{},
 	}
 	p.collect(changes)
 	p.planGroups()
+	p.planNotes()
 	p.planReferents()
 	p.edits = p.portEdits()
 	p.planMembers()
 	return p
 }
 
-// collect gathers the changed policies, the subjects that have to be rendered for them, and the net membership changes.
+// collect gathers the changed policies, the groups that have to be edited for them, and the net membership changes.
 func (p *policyPlan) collect(changes []intent.Change) {
 	subjects := map[intent.SetID]bool{}
 	for _, c := range changes {
@@ -65,26 +67,74 @@ func (p *policyPlan) collect(changes []intent.Change) {
 	if p.r.unavailable == nil && comesOrGoes && p.r.want.Set(intent.IsolatedIngress) != nil {
 		subjects[intent.IsolatedIngress] = true // it has the ACLs by which pods reach themselves through load balancers
 	}
-	with := p.changedBySubject()
+	was, is := p.changedBySubject()
 	for s := range subjects {
-		p.groups[s] = p.r.group(s, p.m.policiesOf(s, p.r, p.changed, with[s]), p.m.groups[s])
+		p.groups[s] = p.editGroup(s, was[s], is[s])
 	}
 	p.collectShares()
 }
 
-// changedBySubject lists the changed policies that are there now, by the subjects that they have.
-func (p *policyPlan) changedBySubject() map[intent.SetID][]*intent.Policy {
-	out := map[intent.SetID][]*intent.Policy{}
-	for id := range p.changed {
-		policy := p.r.want.Policy(id)
+// changedBySubject lists the changed policies as they were and as they are, by the subjects that they have.
+func (p *policyPlan) changedBySubject() (was, is map[intent.SetID][]*intent.Policy) {
+	was, is = map[intent.SetID][]*intent.Policy{}, map[intent.SetID][]*intent.Policy{}
+	file := func(to map[intent.SetID][]*intent.Policy, policy *intent.Policy) {
 		if policy == nil {
-			continue
+			return
 		}
 		for _, s := range subjectsOf(policy) {
-			out[s] = append(out[s], policy)
+			to[s] = append(to[s], policy)
 		}
 	}
-	return out
+	for id := range p.changed {
+		file(was, p.m.policies[id])
+		file(is, p.r.want.Policy(id))
+	}
+	return was, is
+}
+
+// editGroup renders what changes in the group of a subject: what it has of some policies as they were and as they are, of those whose rows depend
+// on others, and of none.
+func (p *policyPlan) editGroup(subject intent.SetID, was, is []*intent.Policy) *groupEdit {
+	g := p.m.held(subject)
+	if g == nil {
+		g = newGroup(subject)
+	}
+	cut, put := map[intent.PolicyID]*piece{}, map[intent.PolicyID]*piece{}
+	leave := func(id intent.PolicyID) {
+		if piece := g.pieces[id]; piece != nil {
+			cut[id] = piece
+		}
+	}
+	come := func(piece *piece) {
+		if piece != nil {
+			put[piece.id()] = piece
+		}
+	}
+	for _, policy := range was {
+		leave(policy.ID)
+	}
+	for _, policy := range is {
+		come(p.r.piece(subject, policy))
+	}
+	for id := range g.dependent {
+		if !p.changed[id] {
+			leave(id)
+			come(p.r.piece(subject, p.r.want.Policy(id)))
+		}
+	}
+	if slices.Contains(gathered(), subject) {
+		leave("")
+		come(p.r.base(subject))
+	}
+	return g.edit(cut, put)
+}
+
+// grouped returns the group of a subject as the plan leaves it, for noteOf.
+func (p *policyPlan) grouped(subject intent.SetID) grouped {
+	if e := p.groups[subject]; e != nil {
+		return e
+	}
+	return p.m.grouped(subject)
 }
 
 // markSubjects adds the subjects that a policy had, and those that it has.
@@ -115,7 +165,7 @@ func (p *policyPlan) collectMoved(subjects map[intent.SetID]bool) {
 	}
 }
 
-// collectShares plans the shared groups of the policies that changed, and what is noted about them.
+// collectShares plans the shared groups of the policies that changed.
 func (p *policyPlan) collectShares() {
 	edits := map[intent.SetID]*sharerEdit{}
 	edit := func(id intent.SetID) *sharerEdit {
@@ -148,16 +198,21 @@ func (p *policyPlan) collectShares() {
 		old := p.m.groups[id]
 		switch {
 		case old == nil:
-			if s, some := found[id]; some {
-				p.groups[id] = p.r.sharedGroup(s, e.put, p.originsOf(e.put))
+			s, some := found[id]
+			if !some {
+				continue
+			}
+			if acls := p.r.sharedPiece(s, p.originsOf(e.put)); acls != nil {
+				g := newGroup(id)
+				g.sharers = e.put
+				p.groups[id] = g.edit(nil, map[intent.PolicyID]*piece{"": acls})
 			}
 		case e.leaves(old.sharers) == 0:
-			p.groups[id] = nil
+			p.groups[id] = old.edit(old.pieces, nil)
 		default:
 			p.sharers[id] = e
 		}
 	}
-	p.planNotes()
 }
 
 // originsOf lists the origins of policies that are wanted.
@@ -169,97 +224,32 @@ func (p *policyPlan) originsOf(by sharers) []string {
 	return out
 }
 
-// noteEdit is what a plan changes in the notes of a home: notes by policy.
-type noteEdit struct{ put, cut map[string]string }
-
-// planNotes plans what is noted about the policies that changed: at most one op for each of their homes.
-func (p *policyPlan) planNotes() {
-	edits := map[string]*noteEdit{}
-	edit := func(policy *intent.Policy) *noteEdit {
-		home := homeOf(policy.Origin)
-		if edits[home] == nil {
-			edits[home] = &noteEdit{map[string]string{}, map[string]string{}}
-		}
-		return edits[home]
-	}
-	for id := range p.changed {
-		was, is := p.m.policies[id], p.r.want.Policy(id)
-		if note := noteOf(was); note != "" {
-			edit(was).cut[string(id)] = note
-		}
-		if note := noteOf(is); note != "" {
-			edit(is).put[string(id)] = note
-		}
-	}
-	for home, e := range edits {
-		p.planHome(home, e)
-	}
-}
-
-// planHome plans the row with the notes of a home.
-func (p *policyPlan) planHome(home string, e *noteEdit) {
-	had := len(p.m.noted[home])
-	left := had - len(e.cut) + len(e.put)
-	switch {
-	case had == 0:
-		p.ops = append(p.ops, nb.Create(p.r.sharerNotes(home, e.put)))
-	case left == 0:
-		p.ops = append(p.ops, nb.Delete(p.r.sharerNotes(home, e.cut)))
-	default:
-		same := func(id, note string) bool { return e.put[id] == note }
-		put := maps.Clone(e.put)
-		maps.DeleteFunc(put, func(id, note string) bool { return e.cut[id] == note })
-		maps.DeleteFunc(e.cut, same)
-		if len(put)+len(e.cut) > 0 {
-			p.ops = append(p.ops, nb.Mutate(p.r.bareSharerNotes(home), nb.ColumnExternalIDs, put, e.cut))
-		}
-	}
-}
-
-// planGroups compares the port groups and ACLs of the subjects rendered again.
+// planGroups plans the ACLs that change, and the port groups that come, go or have others.
 func (p *policyPlan) planGroups() {
 	want, have := nb.Rows{}, nb.Rows{}
-	for subject, g := range p.groups {
-		old := p.m.groups[subject]
-		if old != nil {
-			maps.Copy(have, old.acls)
-			have.Put(p.r.notes(old)...)
-			have.Put(withoutPorts(p.r.portGroup(old, nil)))
+	for subject, e := range p.groups {
+		is, was, come, gone := e.rows()
+		maps.Copy(want, is)
+		maps.Copy(have, was)
+		switch {
+		case e.wasEmpty() && e.isEmpty():
+		case e.wasEmpty():
+			want.Put(p.r.portGroup(subject, come, p.m.ports.cover(p.r.want.Set(subject), p.memberships)))
+		case e.isEmpty():
+			have.Put(p.r.portGroup(subject, gone, nil))
+		default:
+			p.mutate(p.m.row(portGroupRef(subject), p.r), nb.ColumnACLs, come, gone)
 		}
-		if g == nil {
-			continue
-		}
-		maps.Copy(want, g.acls)
-		want.Put(p.r.notes(g)...)
-		pg := p.r.portGroup(g, nil)
-		if old == nil {
-			pg.Sets["ports"] = p.m.ports.cover(p.r.want.Set(subject), p.memberships)
-			want.Put(pg)
-			continue
-		}
-		want.Put(withoutPorts(pg))
 	}
 	p.ops = append(p.ops, nb.Diff(want, have)...)
-}
-
-// withoutPorts leaves the ports of a port group to planMembers.
-func withoutPorts(pg *nb.Row) *nb.Row {
-	delete(pg.Sets, "ports")
-	return pg
 }
 
 // planReferents creates the address sets and meters that are newly used and removes those that are no longer used.
 func (p *policyPlan) planReferents() {
 	peers, meters := map[addressSetRef]int{}, map[uint32]int{}
-	for subject, g := range p.groups {
-		if old := p.m.groups[subject]; old != nil {
-			count(peers, old.peers, -1)
-			count(meters, old.meters, -1)
-		}
-		if g != nil {
-			count(peers, g.peers, 1)
-			count(meters, g.meters, 1)
-		}
+	for _, e := range p.groups {
+		add(peers, crossings(e.g.peers, e.peers))
+		add(meters, crossings(e.g.meters, e.meters))
 	}
 	want, have := nb.Rows{}, nb.Rows{}
 	for ref, n := range peers {
@@ -286,8 +276,8 @@ func (p *policyPlan) planReferents() {
 // portEdits returns the edits of the port groups that existed before and stay.
 func (p *policyPlan) portEdits() *portEdits {
 	stays := func(id intent.SetID) bool {
-		g, rendered := p.groups[id]
-		return p.m.groups[id] != nil && (!rendered || g != nil)
+		e, edited := p.groups[id]
+		return p.m.groups[id] != nil && (!edited || !e.isEmpty())
 	}
 	e := &portEdits{m: p.m, keys: map[intent.SetID]map[object.Key]bool{}, memberships: map[membership]membershipEdit{}, stays: stays}
 	for id, d := range p.deltas {
@@ -342,14 +332,17 @@ func (p *policyPlan) commit() {
 			p.m.memberships.remove(w.name, w.set)
 		}
 	}
-	for subject, g := range p.groups {
-		if p.m.groups[subject] != nil && g == nil {
+	for subject, e := range p.groups {
+		if !e.wasEmpty() && e.isEmpty() {
 			p.m.memberships.drop(p.m.snapshot.Set(subject), p.m.ports.names)
 		}
-		p.m.putGroup(subject, g)
+		p.m.change(e)
 	}
 	for id, e := range p.sharers {
 		e.apply(p.m.groups[id].sharers)
+	}
+	for home, e := range p.notes {
+		p.m.putNotes(home, e)
 	}
 	for name, w := range p.memberships {
 		for _, id := range w.sets {

@@ -55,58 +55,72 @@ type renderer struct {
 	texts  map[netip.Addr]string                     // see text; nil until needed
 }
 
-// group renders the ACLs of policies on the group of subject; nil if there are none. Of policies with equal rules the oldest gives the
-// ACL its name: a new policy does not change the row. What the group had before, nil if nothing, is taken over for policies that are the
-// same, so that one of many costs no rendering of the others.
-func (r *renderer) group(subject intent.SetID, policies []*intent.Policy, before *group) *group {
-	g := newGroup(subject)
-	for _, d := range intent.Directions() {
-		if subject == intent.IsolatedSet(d) && r.want.Set(subject) != nil {
-			r.isolate(g, d)
-		}
-		if subject == intent.StagedSet(d) && r.want.Set(subject) != nil {
-			r.logStaged(g, d)
+// group renders the group of subject, which may have no ACLs.
+func (r *renderer) group(subject intent.SetID, policies []*intent.Policy) *group {
+	var pieces []*piece
+	if p := r.base(subject); p != nil {
+		pieces = append(pieces, p)
+	}
+	for _, policy := range policies {
+		if p := r.piece(subject, policy); p != nil {
+			pieces = append(pieces, p)
 		}
 	}
-	byAge := func(a, b *intent.Policy) int { return cmp.Compare(a.Created, b.Created) }
-	for _, p := range slices.SortedStableFunc(slices.Values(policies), byAge) {
-		if len(policies) == 1 {
-			r.policy(g, p)
-		} else {
-			g.put(p, r.piece(before, subject, p))
-		}
-	}
-	if len(g.acls) == 0 {
-		return nil
-	}
-	return g
+	return groupOf(subject, pieces...)
 }
 
-// policy adds to a group what it has of a policy.
-func (r *renderer) policy(g *group, p *intent.Policy) {
-	if p.Isolates && p.Subject == g.subject && p.Log.Deny != intent.SeverityNone {
-		r.logDrops(g, p)
+// base renders what the group of subject has of no policy; nil if that is nothing.
+func (r *renderer) base(subject intent.SetID) *piece {
+	d := newDraft(subject)
+	for _, direction := range intent.Directions() {
+		if subject == intent.IsolatedSet(direction) && r.want.Set(subject) != nil {
+			r.isolate(d, direction)
+		}
+		if subject == intent.StagedSet(direction) && r.want.Set(subject) != nil {
+			r.logStaged(d, direction)
+		}
 	}
-	for _, i := range r.rulesOf(p)[g.subject] {
+	if len(d.acls) == 0 {
+		return nil
+	}
+	return d.piece(nil)
+}
+
+// piece renders what the group of subject has of a policy; nil if that is nothing and stays so.
+func (r *renderer) piece(subject intent.SetID, p *intent.Policy) *piece {
+	d := newDraft(subject)
+	r.policy(d, p)
+	if len(d.acls) == 0 && isIndependent(p) {
+		return nil
+	}
+	return d.piece(p)
+}
+
+// policy adds what a group has of a policy.
+func (r *renderer) policy(to *draft, p *intent.Policy) {
+	if p.Isolates && p.Subject == to.subject && p.Log.Deny != intent.SeverityNone {
+		r.logDrops(to, p)
+	}
+	for _, i := range r.rulesOf(p)[to.subject] {
 		rule, reason := r.failsClosed(p, i)
 		if reason != "" {
 			r.skip(p, p.Rules[i].Path, reason)
 		}
 		if rule != nil {
-			r.ownParts(g, p, rule, r.placeOf(p, i))
+			r.ownParts(to, p, rule, r.placeOf(p, i))
 		}
 	}
 }
 
 // ownParts renders what a rule does not have in common with others.
-func (r *renderer) ownParts(g *group, p *intent.Policy, rule *intent.Rule, at place) {
+func (r *renderer) ownParts(to *draft, p *intent.Policy, rule *intent.Rule, at place) {
 	parts := partsOf(rule)
 	if parts == nil {
-		r.rule(g, p, rule, at)
+		r.rule(to, p, rule, at)
 	}
 	for _, part := range parts {
 		if part.Shared == "" {
-			r.rule(g, p, narrowed(rule, part.Peer), at)
+			r.rule(to, p, narrowed(rule, part.Peer), at)
 		}
 	}
 }
@@ -125,9 +139,7 @@ func (r *renderer) groups(policies iter.Seq[*intent.Policy], besides ...intent.S
 	}
 	groups := r.sharedGroups(policies)
 	for subject, list := range bySubject {
-		if g := r.group(subject, list, nil); g != nil {
-			groups[subject] = g
-		}
+		groups[subject] = r.group(subject, list)
 	}
 	return groups
 }
@@ -171,25 +183,25 @@ func inexpressible(rule *intent.Rule) string {
 }
 
 // isolate returns the default deny of a direction.
-func (r *renderer) isolate(g *group, d intent.Direction) {
-	subject := subjectMatch(d, r.names.PortGroup(g.subject))
+func (r *renderer) isolate(to *draft, d intent.Direction) {
+	subject := subjectMatch(d, r.names.PortGroup(to.subject))
 	origin := map[string]string{nb.KeyDirection: d.String()}
-	r.add(g, nb.ACL{
+	r.add(to, nb.ACL{
 		Direction: d, Priority: priorityDrop, Action: nb.ActionDrop, Match: subject + " && ip",
 		Name: "netloom default deny " + d.String(), IDs: origin, Origin: nb.OriginDeny + d.String(),
 	})
-	r.neighbours(g, d)
+	r.neighbours(to, d)
 	if d == intent.Ingress {
-		r.hairpin(g, subject)
+		r.hairpin(to, subject)
 	}
 }
 
 // neighbours lets ARP pass whatever a drop matches, and has connections tracked on every switch with a port in the group: OVN
 // tracks none on a switch without an allow-related ACL, and would drop replies and neighbor discovery there.
-func (r *renderer) neighbours(g *group, d intent.Direction) {
-	r.add(g, nb.ACL{
+func (r *renderer) neighbours(to *draft, d intent.Direction) {
+	r.add(to, nb.ACL{
 		Direction: d, Priority: priorityResolution, Action: nb.ActionAllow,
-		Match: subjectMatch(d, r.names.PortGroup(g.subject)) + " && " + resolution,
+		Match: subjectMatch(d, r.names.PortGroup(to.subject)) + " && " + resolution,
 		Name:  "netloom neighbours " + d.String(), IDs: map[string]string{nb.KeyDirection: d.String()},
 		Origin: nb.OriginResolution + d.String(),
 	})
@@ -198,23 +210,23 @@ func (r *renderer) neighbours(g *group, d intent.Direction) {
 // hairpin allows a pod to reach itself through a load balancer, if there is one. OVN gives such packets a source of their
 // own and sends them back to the port that they came from, which the flag indicates: other packets with that source are
 // not admitted. OVN does not evaluate egress rules for them.
-func (r *renderer) hairpin(g *group, subject string) {
+func (r *renderer) hairpin(to *draft, subject string) {
 	some := r.want.LoadBalancerCount() > 0
 	if u := r.unavailable; u != nil {
-		maps.Copy(g.acls, u.hairpins)
+		maps.Copy(to.acls, u.hairpins)
 		some = u.loadBalancers > 0 && len(u.hairpins) == 0 // the first pods are isolated now
 	}
 	if !some {
 		return
 	}
-	r.hairpinAt(g, subject, place{priority: priorityAllow})
+	r.hairpinAt(to, subject, place{priority: priorityAllow})
 }
 
-func (r *renderer) hairpinAt(g *group, subject string, at place) {
+func (r *renderer) hairpinAt(to *draft, subject string, at place) {
 	origin := nb.OriginHairpin + intent.Ingress.String()
 	for _, a := range r.hairpins {
 		f := intent.FamilyOf(a)
-		r.add(g, nb.ACL{
+		r.add(to, nb.ACL{
 			Direction: intent.Ingress, Tier: at.tier, Priority: at.priority, Action: nb.ActionAllow,
 			Match: fmt.Sprintf("%s && flags.loopback == 1 && %s == %s", subject, nb.AddressField(f, "src"), a),
 			Name:  "netloom own service " + nb.FamilyName(f),
@@ -224,10 +236,10 @@ func (r *renderer) hairpinAt(g *group, subject string, at place) {
 }
 
 // logDrops drops what isolation would drop, for one policy that logs drops.
-func (r *renderer) logDrops(g *group, p *intent.Policy) {
-	r.add(g, nb.ACL{
+func (r *renderer) logDrops(to *draft, p *intent.Policy) {
+	r.add(to, nb.ACL{
 		Direction: p.Direction, Priority: priorityLoggedDrop, Action: nb.ActionDrop,
-		Match:    subjectMatch(p.Direction, r.names.PortGroup(g.subject)) + " && ip",
+		Match:    subjectMatch(p.Direction, r.names.PortGroup(to.subject)) + " && ip",
 		Severity: p.Log.Deny, Rate: cmp.Or(p.Log.Rate, r.rate),
 		Name: nb.RuleName(p.Origin, p.Direction.String()), IDs: nb.OriginIDs(p.Origin, p.Direction, "isolation"),
 		Origin: p.Origin.String() + " isolation",
@@ -236,8 +248,8 @@ func (r *renderer) logDrops(g *group, p *intent.Policy) {
 
 // rule renders a rule: one ACL for each family of its peer and each protocol of its ports. What denies leaves address resolution
 // alone, and the connections of a pod with itself, as isolation does.
-func (r *renderer) rule(g *group, p *intent.Policy, rule *intent.Rule, at place) {
-	subject := subjectMatch(p.Direction, r.names.PortGroup(g.subject))
+func (r *renderer) rule(to *draft, p *intent.Policy, rule *intent.Rule, at place) {
+	subject := subjectMatch(p.Direction, r.names.PortGroup(to.subject))
 	action, severity := actionOf(p.Tier, rule.Action), p.Log.Deny
 	switch action {
 	case nb.ActionAllow:
@@ -245,13 +257,13 @@ func (r *renderer) rule(g *group, p *intent.Policy, rule *intent.Rule, at place)
 	case nb.ActionPass:
 		severity = intent.SeverityNone
 	case nb.ActionDrop:
-		r.neighbours(g, p.Direction)
+		r.neighbours(to, p.Direction)
 		if p.Direction == intent.Ingress {
-			r.hairpinAt(g, subject, r.hairpinPlace(p.Tier))
+			r.hairpinAt(to, subject, r.hairpinPlace(p.Tier))
 		}
 	}
-	for _, match := range r.matches(g, subject, p.Direction, rule) {
-		r.add(g, nb.ACL{
+	for _, match := range r.matches(to, subject, p.Direction, rule) {
+		r.add(to, nb.ACL{
 			Direction: p.Direction, Tier: at.tier, Priority: at.priority, Action: action, Match: match,
 			Severity: severity, Rate: cmp.Or(p.Log.Rate, r.rate),
 			Name: nb.RuleName(p.Origin, nb.ShortRule(rule.Path)), IDs: nb.OriginIDs(p.Origin, p.Direction, rule.Path),
@@ -261,11 +273,11 @@ func (r *renderer) rule(g *group, p *intent.Policy, rule *intent.Rule, at place)
 }
 
 // matches returns the match expressions of a rule, and notes the address sets that they refer to.
-func (r *renderer) matches(g *group, subject string, d intent.Direction, rule *intent.Rule) []string {
+func (r *renderer) matches(to *draft, subject string, d intent.Direction, rule *intent.Rule) []string {
 	var out []string
 	for _, peer := range peerMatches(r.names, r.want, d, rule.Peer) {
 		if peer.set != "" {
-			g.peers[addressSetRef{peer.set, peer.family}] = true
+			to.peers[addressSetRef{peer.set, peer.family}] = true
 		}
 		for _, ports := range portMatches(rule.Ports) {
 			terms := []string{subject}
@@ -283,30 +295,27 @@ func (r *renderer) matches(g *group, subject string, d intent.Direction, rule *i
 	return out
 }
 
-// add puts an ACL into the group. Equal rules of several policies share the row, which names every one of them.
-func (r *renderer) add(g *group, acl nb.ACL) {
-	uuid := acl.UUID(r.names, string(g.subject))
-	if shared := g.acls[uuid]; shared != nil {
-		g.share(shared, acl.Origin)
+// add puts an ACL into a draft. Equal rules share the row.
+func (r *renderer) add(to *draft, acl nb.ACL) {
+	uuid := acl.UUID(r.names, string(to.subject))
+	if shared := to.acls[uuid]; shared != nil {
+		to.share(shared, &acl)
 		return
 	}
 	if acl.Metered() {
-		g.meters[acl.Rate] = true
+		to.meters[acl.Rate] = true
 	}
-	g.acls.Put(acl.Row(r.names, r.schema, uuid, r.names.PortGroup(g.subject)))
+	to.acls.Put(acl.Row(r.names, r.schema, uuid, r.names.PortGroup(to.subject)))
 }
 
-// portGroup returns the row of a group; ports are the UUIDs of the logical ports of its subject.
-func (r *renderer) portGroup(g *group, ports []string) *nb.Row {
-	name := r.names.PortGroup(g.subject)
+// portGroup returns the row of the group of a subject with ACLs and the logical ports of the subject, both by UUID and sorted.
+func (r *renderer) portGroup(subject intent.SetID, acls, ports []string) *nb.Row {
+	name := r.names.PortGroup(subject)
 	return &nb.Row{
-		Table: nb.TablePortGroup, UUID: r.names.UUID(nb.TablePortGroup, string(g.subject)), Name: name, Unit: name,
-		Fields: backends.Fields{"name": name, "external_ids": r.setIDs(g.subject)},
-		Sets: map[string][]string{
-			"ports": ports,
-			"acls":  slices.Sorted(maps.Keys(g.acls)),
-		},
-		Origin: r.title(g.subject),
+		Table: nb.TablePortGroup, UUID: r.names.UUID(nb.TablePortGroup, string(subject)), Name: name, Unit: name,
+		Fields: backends.Fields{"name": name, "external_ids": r.setIDs(subject)},
+		Sets:   map[string][]string{"ports": ports, nb.ColumnACLs: acls},
+		Origin: r.title(subject),
 	}
 }
 

@@ -126,15 +126,12 @@ func (m *model) rowsOf(r *renderer, touched map[string]*touched) nb.Rows {
 			again = again || gone[uuid]
 		}
 		if again {
-			out.Put(r.portGroup(g, m.ports.cover(r.want.Set(subject), m.memberships)))
-		}
-		for _, notes := range r.notesAmong(g, uuids) {
-			out.Put(notes)
+			out.Put(r.portGroup(subject, slices.Sorted(maps.Keys(g.acls)), m.ports.cover(r.want.Set(subject), m.memberships)))
 		}
 	}
-	for home, of := range m.noted {
-		if uuids[r.bareSharerNotes(home).UUID] {
-			out.Put(r.sharerNotes(home, notesOf(of)))
+	for home, notes := range m.noted {
+		if uuids[r.bareNotes(home).UUID] {
+			out.Put(r.notes(home, notes))
 		}
 	}
 	for ref := range m.peers {
@@ -159,27 +156,23 @@ func (m *model) rowsOf(r *renderer, touched map[string]*touched) nb.Rows {
 	return out
 }
 
-// notesAmong returns the notes of a group if their row is in a set.
-func (r *renderer) notesAmong(g *group, uuids map[string]bool) []*nb.Row {
-	if len(g.also) == 0 || !uuids[r.bareNotes(g.subject).UUID] {
-		return nil
-	}
-	return r.notes(g)
-}
-
 // concerned returns whether changes of some rows concern the policies of an origin. Rows without a policy concern all of them:
 // those of everything that is isolated, and rows that the model does not have.
 func (m *model) concerned(rows nb.Rows, touched map[string]*touched) func(origin string) bool {
 	origins, all := map[string]bool{}, false
 	subject := func(id intent.SetID) {
 		all = all || slices.Contains(gathered(), id)
-		for policy := range m.bySubject[id] {
-			origins[m.policies[policy].Origin.String()] = true
+		g := m.groups[id]
+		if g == nil {
+			return
 		}
-		if g := m.groups[id]; g != nil {
-			for policy := range g.sharers {
-				origins[m.policies[policy].Origin.String()] = true
+		for _, p := range g.pieces {
+			if p.policy != nil {
+				origins[p.policy.Origin.String()] = true
 			}
+		}
+		for policy := range g.sharers {
+			origins[m.policies[policy].Origin.String()] = true
 		}
 	}
 	for uuid, t := range touched {
@@ -197,7 +190,7 @@ func (m *model) concerned(rows nb.Rows, touched map[string]*touched) func(origin
 		case t.table == nb.TableAddressSet:
 			peer := intent.SetID(row.ExternalIDs()[nb.KeyID])
 			for id, g := range m.groups {
-				if g.peers[addressSetRef{peer, intent.IPv4}] || g.peers[addressSetRef{peer, intent.IPv6}] {
+				if g.peers[addressSetRef{peer, intent.IPv4}]+g.peers[addressSetRef{peer, intent.IPv6}] > 0 {
 					subject(id)
 				}
 			}

@@ -92,32 +92,32 @@ func (r *renderer) sharedGroups(policies iter.Seq[*intent.Policy]) map[intent.Se
 	}
 	out := make(map[intent.SetID]*group, len(found))
 	for id, s := range found {
-		if g := r.sharedGroup(s, by[id], origins[id]); g != nil {
-			out[id] = g
+		if piece := r.sharedPiece(s, origins[id]); piece != nil {
+			out[id] = groupOf(id, piece)
+			out[id].sharers = by[id]
 		}
 	}
 	return out
 }
 
-// sharedGroup renders the ACLs of a shared group; nil if there are none. The origins are those of the sharers, sorted or not.
-func (r *renderer) sharedGroup(s share, by sharers, origins []string) *group {
-	g := newGroup(s.set)
-	g.sharers = by
+// sharedPiece renders the ACLs of a shared group; nil if there are none. The origins are those of the sharers, sorted or not.
+func (r *renderer) sharedPiece(s share, origins []string) *piece {
+	d := newDraft(s.set)
 	title := nb.OriginShared + s.direction.String()
 	origin := title
 	if len(origins) > 0 {
 		origin += ": " + object.Few(slices.Sorted(slices.Values(origins)), shownSharers)
 	}
-	for _, match := range r.matches(g, subjectMatch(s.direction, r.names.PortGroup(s.set)), s.direction, s.rule) {
-		r.add(g, nb.ACL{
+	for _, match := range r.matches(d, subjectMatch(s.direction, r.names.PortGroup(s.set)), s.direction, s.rule) {
+		r.add(d, nb.ACL{
 			Direction: s.direction, Priority: priorityAllow, Action: nb.ActionAllow, Match: match, Name: "netloom " + title,
 			IDs: map[string]string{nb.KeyDirection: s.direction.String(), nb.KeyTitle: title}, Origin: origin,
 		})
 	}
-	if len(g.acls) == 0 {
+	if len(d.acls) == 0 {
 		return nil
 	}
-	return g
+	return d.piece(nil)
 }
 
 // sharerEdit is what a plan changes about the sharers of a group that stays.

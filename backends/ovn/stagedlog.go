@@ -32,20 +32,20 @@ func gathered() []intent.SetID {
 //
 // ct.new keeps replies and packets of established connections out of the log. It matches nothing on a switch that does not track
 // connections.
-func (r *renderer) logStaged(g *group, d intent.Direction) {
+func (r *renderer) logStaged(to *draft, d intent.Direction) {
 	action := nb.ActionPass
 	if !hasTiers(r.schema) {
 		if r.dropsByDefault {
-			r.skips = append(r.skips, backends.Skip{Intent: string(g.subject), InEffect: true, Reason: "without ACL tiers, and with " +
+			r.skips = append(r.skips, backends.Skip{Intent: string(to.subject), InEffect: true, Reason: "without ACL tiers, and with " +
 				optionDropsByDefault + " in NB_Global, an ACL that logs would decide: these connections are not observed"})
 			return
 		}
 		action = nb.ActionDefault
 	}
 	origin := nb.OriginStaged + d.String()
-	r.add(g, nb.ACL{
+	r.add(to, nb.ACL{
 		Direction: d, Tier: nb.FirstTier, Priority: priorityObserving, Action: action,
-		Match:    subjectMatch(d, r.names.PortGroup(g.subject)) + " && ip && ct.new",
+		Match:    subjectMatch(d, r.names.PortGroup(to.subject)) + " && ip && ct.new",
 		Severity: intent.SeverityInfo, Rate: cmp.Or(r.rate, stagedLogRate),
 		Name: StagedLogName(d), IDs: map[string]string{nb.KeyDirection: d.String(), nb.KeyTitle: origin}, Origin: origin,
 	})

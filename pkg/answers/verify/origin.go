@@ -32,17 +32,17 @@ func newOrigins(rows *nbtrace.Rows) *origins {
 	return o
 }
 
-// note adds what an address set notes, if it has the notes of a namespace: by the ID of the policy, which ends in its direction, the groups and
-// rules in "GROUP PATH; GROUP PATH". Earlier versions had notes for each group: by policy, without its direction, the rules.
+// note adds what an address set notes, if it has the notes of a namespace: by the ID of the policy, which ends in its direction, the groups or ACLs
+// and the rules in "GROUP PATH; GROUP PATH". Earlier versions had notes for each group: by policy, without its direction, the rules.
 func (o *origins) note(ids map[string]string) {
 	group, byGroup := strings.CutPrefix(ids["netloom.io/id"], "notes/")
-	byHome := strings.HasPrefix(ids["netloom.io/id"], "sharers/")
+	byPolicy := strings.HasPrefix(ids["netloom.io/id"], "policies/")
 	for key, text := range ids {
 		switch {
 		case !strings.Contains(key, "/") || strings.HasPrefix(key, "netloom.io/"):
 		case byGroup:
 			o.notes[group] = append(o.notes[group], key)
-		case byHome:
+		case byPolicy:
 			policy := key[:strings.LastIndex(key, "/")]
 			for note := range strings.SplitSeq(text, "; ") {
 				of, _, _ := strings.Cut(note, " ")

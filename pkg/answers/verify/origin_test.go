@@ -13,7 +13,7 @@ import (
 // TestSharedACLsAreThoseOfTheirPolicies follows an ACL that names no policy to those that share it, also by the notes of earlier versions.
 func TestSharedACLsAreThoseOfTheirPolicies(t *testing.T) {
 	for _, tc := range []struct{ name, id, key, note string }{
-		{"notes of a namespace", "sharers/shop", "NetworkPolicy/shop/%d/ingress", "other spec.ingress[1]; s spec.ingress[0]; s spec.ingress[2]"},
+		{"notes of a namespace", "policies/shop", "NetworkPolicy/shop/%d/ingress", "other spec.ingress[1]; s spec.ingress[0]; s spec.ingress[2]"},
 		{"notes of a group", "notes/s", "NetworkPolicy/shop/%d", "spec.ingress[0]"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

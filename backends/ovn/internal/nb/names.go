@@ -117,8 +117,8 @@ func (n Namer) AddressSet(set intent.SetID, f intent.Families) string {
 	return n.free(n.Symbol("nlas", string(set)) + "_" + FamilyName(f))
 }
 
-// Notes returns the name of the address set that has the notes about the ACLs of a set's port group.
-func (n Namer) Notes(set intent.SetID) string { return n.free(n.Symbol("nlnotes", string(set))) }
+// Notes returns the name of an address set with notes.
+func (n Namer) Notes(id string) string { return n.free(n.Symbol("nlnotes", id)) }
 
 // Meter returns the name of the meter that limits logging to a rate, in lines per second.
 func (n Namer) Meter(rate uint32) string { return n.free(n.Symbol("nlmeter", fmt.Sprint(rate))) }

@@ -9,25 +9,36 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 )
 
-// findSharers checks the objects that only notes about shared groups name. For one that is kept, its shared groups keep their ACLs and all
-// of their ports: which of these are due to the object is not known.
-func (l *lost) findSharers(present map[object.Ref]bool) {
+// findMentioned checks the objects that only notes name. For one that is kept, the ACLs that it has in common with others stay if nobody wants
+// them, and its shared groups keep their ACLs and all of their ports: which of these are due to the object is not known.
+func (l *lost) findMentioned(present map[object.Ref]bool) {
 	for uuid, h := range l.have {
 		if h.Table != nb.TableAddressSet {
 			continue
 		}
-		for _, s := range sharingsIn(h.ExternalIDs()) {
-			ref, ok := refOfOrigin(s.origin)
+		for _, m := range mentionsIn(h.ExternalIDs()) {
+			ref, ok := refOfOrigin(m.origin)
 			if !ok {
 				continue
 			}
 			l.count(ref)
-			if !present[ref] && l.loses(ref) {
-				l.keepNote(uuid, h, s.key)
-				l.keepShared(s.set)
+			if present[ref] || m.acl != "" && !l.isUnwanted(m.acl) || !l.loses(ref) {
+				continue
+			}
+			l.keepNote(uuid, h, m.key)
+			if m.acl != "" {
+				l.want[m.acl], l.rows[m.acl] = l.have[m.acl], true
+			} else {
+				l.keepShared(m.set)
 			}
 		}
 	}
+}
+
+// isUnwanted reports whether a row exists that would go, or stays only because it is kept.
+func (l *lost) isUnwanted(uuid string) bool {
+	h, w := l.have[uuid], l.want[uuid]
+	return h != nil && (w == nil || w == h)
 }
 
 // refOfOrigin returns the object that a note names: [CLUSTER/]KIND/NAMESPACE/NAME.
@@ -47,7 +58,7 @@ func (l *lost) keepNote(uuid string, h *nb.Row, key string) {
 	if w == nil {
 		kept := *h
 		ids := maps.Clone(h.ExternalIDs())
-		maps.DeleteFunc(ids, func(key, _ string) bool { return isPolicyKey(key) })
+		maps.DeleteFunc(ids, func(key, _ string) bool { return isMention(key) })
 		kept.Maps = map[string]map[string]string{nb.ColumnExternalIDs: ids}
 		w = &kept
 		l.want.Put(w)
