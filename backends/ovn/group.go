@@ -2,6 +2,7 @@ package ovn
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/netloom/netloom/backends/ovn/internal/nb"
@@ -12,10 +13,12 @@ import (
 type group struct {
 	subject intent.SetID
 	acls    nb.Rows                    // by UUID
-	users   map[string][]*piece        // those that have an ACL, in order, by its UUID: the first gives it its name
 	peers   map[addressSetRef]int      // how many pieces refer to each
 	meters  map[uint32]int             // and to each meter
 	pieces  map[intent.PolicyID]*piece // that of no policy has the ID ""
+	// users are the pieces that have an ACL, in order, by its UUID: the first gives it its name. It is nil as long as there was never more than one
+	// piece, as in most groups.
+	users map[string][]*piece
 	// dependent are the policies whose pieces depend on more than the policy.
 	dependent map[intent.PolicyID]bool
 	sharers   sharers // of a shared group; nil for others
@@ -38,8 +41,7 @@ func portGroupRef(set intent.SetID) addressSetRef { return addressSetRef{set: se
 
 func newGroup(subject intent.SetID) *group {
 	return &group{
-		subject: subject, acls: nb.Rows{}, users: map[string][]*piece{}, peers: map[addressSetRef]int{}, meters: map[uint32]int{},
-		pieces: map[intent.PolicyID]*piece{},
+		subject: subject, acls: nb.Rows{}, peers: map[addressSetRef]int{}, meters: map[uint32]int{}, pieces: map[intent.PolicyID]*piece{},
 	}
 }
 
@@ -57,7 +59,12 @@ func groupOf(subject intent.SetID, pieces ...*piece) *group {
 
 func (g *group) piece(of intent.PolicyID) *piece { return g.pieces[of] }
 
-func (g *group) usersOf(acl string) []*piece { return g.users[acl] }
+func (g *group) usersOf(acl string) []*piece {
+	if g.users != nil || g.acls[acl] == nil {
+		return g.users[acl]
+	}
+	return slices.Collect(maps.Values(g.pieces))
+}
 
 // subjectsOf lists the sets whose port groups have ACLs of p.
 func subjectsOf(p *intent.Policy) []intent.SetID {
@@ -112,8 +119,9 @@ func (e *groupEdit) touch(acl string) {
 	if _, done := e.users[acl]; done {
 		return
 	}
-	stay := make([]*piece, 0, len(e.g.users[acl])+1)
-	for _, p := range e.g.users[acl] {
+	users := e.g.usersOf(acl)
+	stay := make([]*piece, 0, len(users)+1)
+	for _, p := range users {
 		if e.cut[p.id()] != p {
 			stay = append(stay, p)
 		}
@@ -144,7 +152,7 @@ func (e *groupEdit) usersOf(acl string) []*piece {
 	if users, touched := e.users[acl]; touched {
 		return users
 	}
-	return e.g.users[acl]
+	return e.g.usersOf(acl)
 }
 
 // acl returns a touched ACL as it will be; nil if it goes.
@@ -182,7 +190,7 @@ func (e *groupEdit) rows() (want, have nb.Rows, come, gone []string) {
 func (e *groupEdit) renamed() []intent.PolicyID {
 	var out []intent.PolicyID
 	for uuid, users := range e.users {
-		was := e.g.users[uuid]
+		was := e.g.usersOf(uuid)
 		if len(was) == 0 || len(users) == 0 || was[0] == users[0] {
 			continue
 		}
@@ -210,6 +218,13 @@ func (e *groupEdit) wasEmpty() bool { return len(e.g.acls) == 0 }
 // apply changes the group.
 func (e *groupEdit) apply() {
 	g := e.g
+	users := g.users
+	if users == nil {
+		users = map[string][]*piece{}
+		for uuid := range g.acls {
+			users[uuid] = g.usersOf(uuid)
+		}
+	}
 	for id := range e.cut {
 		delete(g.pieces, id)
 		delete(g.dependent, id)
@@ -223,13 +238,16 @@ func (e *groupEdit) apply() {
 			g.dependent[id] = true
 		}
 	}
-	for uuid, users := range e.users {
-		if len(users) == 0 {
-			delete(g.users, uuid)
+	for uuid, by := range e.users {
+		if len(by) == 0 {
+			delete(users, uuid)
 			delete(g.acls, uuid)
 			continue
 		}
-		g.users[uuid], g.acls[uuid] = users, users[0].row(uuid)
+		users[uuid], g.acls[uuid] = by, by[0].row(uuid)
+	}
+	if len(g.pieces) > 1 {
+		g.users = users
 	}
 	add(g.peers, e.peers)
 	add(g.meters, e.meters)
