@@ -124,7 +124,7 @@ func storm(t testing.TB, r *rig, c *oracle.Cluster, i int) {
 		return
 	}
 	pod := c.Pods[i*7%len(c.Pods)]
-	require.NoError(t, r.translator.Put(relabel(pod, "app", fmt.Sprintf("a%d", i%5))))
+	require.NoError(t, r.translator.Put(relabel(pod, "app", fmt.Sprintf("a%d", (i+i/len(c.Pods))%5)))) // another each time
 }
 
 // readBacks returns the values of netloom_readbacks_total that are not zero, by reason.
