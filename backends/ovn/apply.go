@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	libovsdb "github.com/ovn-kubernetes/libovsdb/ovsdb"
 
@@ -12,7 +13,7 @@ import (
 	"github.com/netloom/netloom/pkg/ovsdb"
 )
 
-// Apply implements backends.Backend: one transaction for each group of ops.
+// Apply implements backends.Backend: one transaction for each group of ops. It measures how long sending them takes.
 func (b *Backend) Apply(ctx context.Context, p *backends.Plan) error {
 	if p.Empty() {
 		return nil // it took effect when it was planned
@@ -27,7 +28,8 @@ func (b *Backend) Apply(ctx context.Context, p *backends.Plan) error {
 	reported := &reports{}
 	for rest := ops; len(rest) > 0 && err == nil; {
 		group := firstGroup(rest)
-		err = b.transact(ctx, group)
+		began := time.Now()
+		err = b.transact(ovsdb.WithSent(ctx, func() { p.Sent += time.Since(began) }), group)
 		rest = rest[len(group):]
 		if b.watch.on {
 			b.watch.reported(group, reported)

@@ -46,7 +46,7 @@ func TestHandlerOfADaemonAtWork(t *testing.T) {
 	require.Equal(t, "nothing to do\n", body)
 
 	_, body = r.get("/debug/rounds")
-	require.Regexp(t, `(?m)^TARGET +BEGAN +CHANGES +OPERATIONS +TRANSACTIONS +WAIT +PLAN +APPLY\novn +[0-9:.]+ +all +[1-9]`, body)
+	require.Regexp(t, `(?m)^TARGET +BEGAN +CHANGES +OPERATIONS +TRANSACTIONS +SNAPSHOTS +WAIT +PLAN +ORDER +SEND +COMMIT\novn +[0-9:.]+ +all +[1-9]`, body)
 
 	_, body = r.get("/metrics")
 	for _, name := range []string{

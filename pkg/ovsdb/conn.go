@@ -364,6 +364,7 @@ func (c *conn) exchange(ctx context.Context, params []byte, weight int64, waits 
 			return nil, fmt.Errorf("%s: %w: %w", method, errUnsent, errLate)
 		}
 	}
+	reportSent(ctx)
 	select {
 	case r := <-done:
 		return r.result, r.err

@@ -80,7 +80,7 @@ func TestARoundHandlesSoManyChanges(t *testing.T) {
 				require.Equal(t, observer.rounds, observer.committed)
 				rounds := s.loop.Rounds()
 				require.Len(t, rounds, 1+observer.committed, "with the first one")
-				require.Equal(t, time.Second, rounds[2].Applied)
+				require.Equal(t, time.Second, rounds[2].Committed)
 				require.EqualValues(t, 1, st.FullPlans)
 			})
 		})

@@ -43,8 +43,8 @@ type Loop struct {
 	status   Status
 	forced   time.Time           // until when the guard lets every plan pass
 	released map[object.Ref]bool // by Release, since the last round
-	woken    time.Time           // when Wake was first called since the last round; zero if it was not
-	rounds   []Round             // the last ones, oldest first
+	woken    wakes
+	rounds   []Round // the last ones, oldest first
 }
 
 // New makes the loop that brings b to the snapshot that latest returns. Latest returns nil until every source has synced,
@@ -66,10 +66,11 @@ func New(b backends.Backend, latest func() *intent.Snapshot, opts Options) *Loop
 
 // Wake announces a new snapshot. It never blocks and may be called at any time.
 func (l *Loop) Wake() {
+	newest := l.latest()
 	if l.opts.MinInterval <= 0 { // else all changes of a pause are one round
-		l.backlog.add(l.latest())
+		l.backlog.add(newest)
 	}
-	l.wakened()
+	l.wakened(newest)
 	ring(l.wake)
 }
 

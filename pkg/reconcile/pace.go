@@ -40,6 +40,8 @@ type pace struct {
 	failures int           // in a row
 	backoff  time.Duration
 
+	pause pause // between the commits of a storm
+
 	changed   bool          // someone else changed the target, and nothing has repaired that
 	budget    *rate.Limiter // of repairs of single rows
 	busy      time.Time     // since when each round has found such changes; zero if the last found none
@@ -78,6 +80,12 @@ func (p *pace) end(m outcome, now time.Time) {
 	case waiting, converged, again, lost, onward:
 		p.failures = 0
 	}
+}
+
+// wrote records that a round has committed something, before it ends.
+func (p *pace) wrote(r *Round) {
+	during := r.Waited > 0 && r.Began.Add(-r.Waited).Before(p.ended) // the round before
+	p.pause.commit(r.Snapshots > 1 || during, time.Now())
 }
 
 // due is when the next round starts in the current state. It is false if only a wake can start one.
@@ -130,11 +138,17 @@ func (p *pace) readBackDue(now time.Time) bool {
 	return p.checkDrift(now) || p.owed && !now.Before(p.rested)
 }
 
-// next is when a round is due if there was no error: gap after the last one if one was requested, otherwise at the drift
-// interval, counted from since.
+// next is when a round is due if there was no error: gap after the last one if one was requested, and in a storm after its pause, otherwise at
+// the drift interval, counted from since.
 func (p *pace) next(gap time.Duration, since time.Time) (time.Time, bool) {
 	earliest := p.ended.Add(gap)
-	if p.woken || p.triggered || p.released {
+	switch {
+	case p.released:
+		return earliest, true
+	case p.woken, p.triggered:
+		if ends := p.pause.ends(); ends.After(earliest) {
+			earliest = ends
+		}
 		return earliest, true
 	}
 	drift := since.Add(p.interval())

@@ -106,11 +106,12 @@ func (l *Loop) attempt(ctx context.Context, to goal, readBack backends.ReadBack)
 	}
 	if readBack == "" && !p.Full && len(p.Ops) > maxOps {
 		if to := l.backlog.cut(l.reached, want); to != nil {
+			l.postpone(r)
 			return l.attempt(ctx, goal{to, changesBetween(l.reached, to)}, "")
 		}
 	}
 	took := time.Since(r.Began)
-	r.Planned = took
+	r.Planned, r.Ordered = took-p.Ordered, p.Ordered
 	if p.Resync {
 		if since == 0 {
 			return l.fail(ctx, PhasePlan, errLost)
@@ -140,7 +141,8 @@ func (l *Loop) attempt(ctx context.Context, to goal, readBack backends.ReadBack)
 		if m := l.apply(ctx, p); m != converged {
 			return m
 		}
-		r.Applied = time.Since(began)
+		r.Sent, r.Committed = p.Sent, time.Since(began)-p.Sent
+		l.pace.wrote(r)
 	}
 	if readBack != "" {
 		l.record(ctx)

@@ -39,11 +39,11 @@ func (h held) Apply(ctx context.Context, p *backends.Plan) error {
 	return h.Backend.Apply(ctx, p)
 }
 
-// most is an observer of the plans from changes: how many there were, and the most operations in one of them.
+// most is an observer of the plans from changes: how many there were, and the most operations and changes in one of them.
 type most struct {
 	reconcile.Observers
 
-	plans, ops int
+	plans, ops, changes int
 }
 
 func (m *most) Planned(_ string, p *backends.Plan, _ time.Duration) {
@@ -52,8 +52,12 @@ func (m *most) Planned(_ string, p *backends.Plan, _ time.Duration) {
 	}
 }
 
+// Round counts what one round handled.
+func (m *most) Round(_ string, r *reconcile.Round) { m.changes = max(m.changes, r.Changes) }
+
 // TestStormCausesNoReadBack relabels namespaces and pods thousands of times while the target is busy with one write, far more than
-// a snapshot remembers. The next plans must be made from what differs, and between two commits no plan may have more than opsOfRound operations.
+// a snapshot remembers. The next plans must be made from what differs, and between two commits no plan may have more than opsOfRound operations,
+// nor handle more than changesOfRound sets, policies and so on.
 func TestStormCausesNoReadBack(t *testing.T) {
 	server, err := simulator.NewServer(schema.NB2303())
 	require.NoError(t, err)
@@ -97,16 +101,23 @@ func TestStormCausesNoReadBack(t *testing.T) {
 	await.True(t, reaches(last), "the last state is in force")
 
 	t.Logf("%d changes of %d pods and %d policies were in force %v after the last one", stormChanges, len(cluster.Pods), len(cluster.Policies), time.Since(began))
-	t.Logf("%d plans, of which the largest has %d operations", plans.plans, plans.ops)
+	t.Logf("%d plans, of which the largest has %d operations for %d changes", plans.plans, plans.ops, plans.changes)
 	require.LessOrEqual(t, plans.ops, opsOfRound)
+	require.LessOrEqual(t, plans.changes, changesOfRound)
+	for _, r := range loop.Rounds() {
+		require.Positive(t, min(r.Planned, r.Ordered, r.Sent, r.Committed), "each stage is measured")
+	}
 	counts := readBacks(t, observer)
 	require.Equal(t, map[string]float64{string(backends.ReadBackStart): 1}, counts)
 	r.reached = 0
 	require.Empty(t, r.sync(t).Ops, "a read-back finds what the plan from differences missed")
 }
 
-// opsOfRound is how many operations one round of a storm may take.
-const opsOfRound = 2000
+// How much one round of a storm may handle.
+const (
+	opsOfRound     = 2000
+	changesOfRound = 500
+)
 
 // The storm: as many changes, of which so many relabel a namespace.
 const (

@@ -11,6 +11,7 @@ import (
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/pkg/ovsdb/ovsdbtest"
 	"github.com/netloom/netloom/pkg/ovsdb/schema"
+	simulator "github.com/netloom/netloom/pkg/simulator/ovn"
 	"github.com/netloom/netloom/test/policygen"
 )
 
@@ -75,6 +76,62 @@ func requireNet(t *testing.T, op backends.Op) bool {
 	return mutates
 }
 
+// TestAFastStormWritesLess makes a storm at several rates and writes as many changes together as the loop does then. It counts the sets that are
+// changed, and if there is an ovsdb-server, the bytes that it appends to its log.
+func TestAFastStormWritesLess(t *testing.T) {
+	const pods = 1000
+	for _, tc := range []struct {
+		perSecond, wantSets, wantBytes int // 0 is one by one, without a loop
+	}{
+		{0, 25800, 815}, {100, 22900, 670}, {200, 18500, 600}, {400, 13400, 510}, {800, 7900, 390},
+	} {
+		t.Run(fmt.Sprintf("%d a second", tc.perSecond), func(t *testing.T) {
+			together := alone(stormChanges)
+			if tc.perSecond > 0 {
+				together = spaced(t, stormChanges, tc.perSecond)
+			}
+			endpoint, logged := logServer(t)
+			cluster := policygen.Workload(pods)
+			r := newRig(t, endpoint)
+			makePorts(t, r.client, cluster)
+			r.load(t, cluster)
+			r.sync(t)
+			empty, i, sets := logged(), 0, 0
+			for _, n := range together {
+				for range n {
+					storm(t, r, cluster, i)
+					i++
+				}
+				sets += len(r.follow(t).Ops)
+			}
+			bytes := int(logged()-empty) / stormChanges
+			require.Equal(t, stormChanges, i)
+			t.Logf("%d transactions, %d changed sets, %d bytes of the log for each change", len(together), sets, bytes)
+			require.LessOrEqual(t, sets, tc.wantSets)
+			require.LessOrEqual(t, bytes, tc.wantBytes)
+			require.Empty(t, r.sync(t).Ops)
+		})
+	}
+}
+
+// logServer starts an ovsdb-server, and returns its address and what tells the size of its log: 0 if none is installed, when a simulated one
+// takes its place.
+func logServer(t *testing.T) (endpoint string, logged func() int64) {
+	t.Helper()
+	if !ovsdbtest.Available() {
+		server, err := simulator.NewServer(schema.NB2303())
+		require.NoError(t, err)
+		address := "unix:" + t.TempDir() + "/nb.sock"
+		require.NoError(t, server.Start(address))
+		t.Cleanup(server.Close)
+		return address, func() int64 { return 0 }
+	}
+	process, err := ovsdbtest.StartProcess(t.Context(), t.TempDir(), schema.NB2303())
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = process.Kill() })
+	return process.Addr(), func() int64 { return fileSize(t, strings.TrimSuffix(process.Log(), ".log")+".db") }
+}
+
 // BenchmarkStormLog measures how much a real server appends to its log for each change of a storm, depending on how many changes are written
 // together, and how many sets it changes.
 func BenchmarkStormLog(b *testing.B) {
@@ -108,9 +165,9 @@ func BenchmarkStormLog(b *testing.B) {
 	}
 }
 
-func fileSize(b *testing.B, name string) int64 {
-	b.Helper()
+func fileSize(tb testing.TB, name string) int64 {
+	tb.Helper()
 	info, err := os.Stat(name)
-	require.NoError(b, err)
+	require.NoError(tb, err)
 	return info.Size()
 }

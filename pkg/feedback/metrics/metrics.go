@@ -123,7 +123,7 @@ func (m *Metrics) makeTargets() {
 		"Plans made from a read-back of everything that netloom owns in the target, by reason.", "target", "reason")
 	m.apply = m.histogram("netloom_apply_duration_seconds", "Time to write a plan to a target.", "target")
 	m.stages = m.histogram("netloom_round_stage_seconds",
-		"Time that a round with writes took: to wait for the one before, to plan, and to apply.", "target", "stage")
+		"Time that a round with writes took: to wait, to plan, to order and send its operations, and to be committed.", "target", "stage")
 	m.roundOps = m.counts("netloom_round_operations", "Operations of a round with writes.")
 	m.roundChanges = m.counts("netloom_round_changes", "Sets, policies and load balancers that may differ in a round with writes.")
 	m.latency = m.histogram("netloom_event_to_commit_seconds",

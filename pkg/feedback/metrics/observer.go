@@ -52,9 +52,11 @@ func (m *Metrics) Round(target string, r *reconcile.Round) {
 	if r.Operations == 0 {
 		return
 	}
-	m.stages.WithLabelValues(target, "wait").Observe(r.Waited.Seconds())
-	m.stages.WithLabelValues(target, "plan").Observe(r.Planned.Seconds())
-	m.stages.WithLabelValues(target, "apply").Observe(r.Applied.Seconds())
+	for stage, took := range map[string]time.Duration{
+		"wait": r.Waited, "plan": r.Planned, "order": r.Ordered, "send": r.Sent, "commit": r.Committed,
+	} {
+		m.stages.WithLabelValues(target, stage).Observe(took.Seconds())
+	}
 	m.roundOps.WithLabelValues(target).Observe(float64(r.Operations))
 	if !r.Full {
 		m.roundChanges.WithLabelValues(target).Observe(float64(r.Changes))
