@@ -2,8 +2,8 @@
 //
 // A Loop is level-triggered: a wake carries no data, and what is written depends on the newest snapshot and the target
 // alone. As long as nothing fails it plans incrementally, from the revision it applied last; a plan that is too large is cut at
-// snapshots that were the newest one meanwhile. It plans from a read-back at
-// the start, after any error, if the backend lost track, and at the drift interval. An error is retried forever, with a
+// snapshots that were the newest one meanwhile. In a storm it pauses for a moment after each commit, so that changes are written
+// together; a single change does not wait. It plans from a read-back at the start, after any error, if the backend lost track, and at the drift interval. An error is retried forever, with a
 // growing, jittered backoff; nothing is ever dropped. Every target has its own loop and goroutine, so that a slow or
 // broken one delays no other.
 //

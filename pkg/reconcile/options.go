@@ -25,8 +25,8 @@ const (
 type Options struct {
 	Target string // the target's name in logs, metrics and status
 
-	// MinInterval is the minimum time between the end of a round and the start of the next. Zero means no pause: all changes
-	// during a round are then handled by one next round.
+	// MinInterval is the minimum time between the end of a round and the start of the next. Zero means that a
+	// change does not wait, except in a storm: once changes meet, the next round begins up to LongestPause after the last commit.
 	MinInterval time.Duration
 	// MaxInterval is the time between two plans from a read-back, woken or not. Zero never checks for drift.
 	MaxInterval time.Duration

@@ -18,7 +18,7 @@ const roundTime = 2 * time.Millisecond
 // storm makes changes of a scene that do not depend on each other, so many a second on average. Sets come, and later every other change removes
 // one. It is the same each time.
 func (s *scene) storm(changes, perSecond int) {
-	const lives = 301                                                                 // far more than there are in a round
+	const lives = 301 // far more than there are in a round
 	each, random := time.Second/time.Duration(perSecond), rand.New(rand.NewPCG(1, 2))
 	for i := range changes {
 		if i%2 == 0 || i < lives {

@@ -55,7 +55,7 @@ func spaced(t *testing.T, changes, perSecond int) (together []int) {
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error)
 		go func() { done <- loop.Run(ctx) }()
-		time.Sleep(time.Second)               // of the bubble
+		time.Sleep(time.Second) // of the bubble
 		random := rand.New(rand.NewPCG(1, 2))
 		for range changes {
 			next()
