@@ -35,8 +35,8 @@ type Options struct {
 	Enforces func(*intent.Policy) bool
 	// Secret reads a key of a Secret; if nil, no Secret is found. Its errors must not contain what it read.
 	Secret func(context.Context, intent.SecretRef) ([]byte, error)
-	// ReloadPause is the least time between two reloads of one service; 0 is none. Apply waits for it, after everything is written and the
-	// other services are reloaded.
+	// ReloadPause is the least time between two reloads of one service; 0 is none. Apply waits for it; what need not follow that reload, such
+	// as the reload of another service, is not delayed.
 	ReloadPause time.Duration
 	// Log logs what the device rejects; nil logs nothing.
 	Log logrus.FieldLogger

@@ -36,13 +36,13 @@
 //
 // What takes effect at once is written before or after the reload of the firewall, so that what closes comes before what opens: see
 // compare.stage and compare.InOrderWith; docs/sdewan.md says for each pair of parts which order is safe, and why. If that reload fails, what opens
-// waits for the next plan.
+// waits for the next plan; if ipsec fails, the firewall does, unless it only closes.
 //
 // The services mwan3, firewall and ipsec use their configuration only after they have read it: each that was written is reloaded
-// once, however much was written. The action is always reload. For firewall it keeps connections and replaces the
-// rules at once; for the other two the device treats it as a restart. Before the first write for a service another kind of record
-// is left, and removed after the reload, so that if a process dies in between, the next one reloads the service. If the device
-// takes no records, everything is written without.
+// once, however much was written. The pause after a reload delays what has to follow the next one, and nothing else. The action is
+// always reload. For firewall it keeps connections and replaces the rules at once; for the other two the device treats it as a
+// restart. Before the first write for a service another kind of record is left, and removed after the reload, so that if a process
+// dies in between, the next one reloads the service. If the device takes no records, everything is written without.
 //
 // Of a remote's certificates the device deletes only the first, and strongSwan trusts every file of a CA. Before a remote has fewer than
 // now, or is deleted, all its files are overwritten, which is checked; see section.Withdrawal.

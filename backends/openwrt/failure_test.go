@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
+	"slices"
 	"strings"
 	"testing"
 
@@ -106,23 +107,28 @@ func requireRead(t testing.TB, r *rig) {
 	require.Equal(t, simulator.Drop, got.Verdict, "%v", got.Steps)
 }
 
+// TestProcessThatDiesBeforeItReloads dies before each of the reloads.
 func TestProcessThatDiesBeforeItReloads(t *testing.T) {
-	r := newRig(t)
-	r.fill(t)
-	p := r.plan(t)
-	for i := range p.Ops {
-		if p.Ops[i].Verb == backends.Reload {
-			p.Ops = p.Ops[:i]
-			break
-		}
+	services := []string{"ipsec", "firewall", "mwan3"}
+	for i, created := range []int{15, 4, 1} { // everything but ipsec, what waited for the firewall, a translation that comes last
+		t.Run(services[i], func(t *testing.T) {
+			r := newRig(t)
+			r.fill(t)
+			p := r.plan(t)
+			p.Ops = p.Ops[:slices.IndexFunc(p.Ops, func(op backends.Op) bool { return op.Verb == backends.Reload && op.Name == services[i] })]
+			require.NoError(t, r.backend.Apply(t.Context(), p))
+			require.Len(t, r.reloads(), i)
+			r.restart(t, "a")
+			p = r.reconcile(t)
+			require.Equal(t, map[backends.Verb]int{backends.Create: created, backends.Reload: 3 - i}, verbs(p))
+			var want []string
+			for _, s := range services[i:] {
+				want = append(want, s+" reload")
+			}
+			require.Equal(t, want, r.reloads())
+			r.requireSettled(t)
+		})
 	}
-	require.NoError(t, r.backend.Apply(t.Context(), p))
-	require.Empty(t, r.reloads())
-	r.restart(t, "a")
-	p = r.reconcile(t)
-	require.Equal(t, map[backends.Verb]int{backends.Create: 4, backends.Reload: 3}, verbs(p), "what waited for the firewall")
-	require.Equal(t, []string{"ipsec reload", "firewall reload", "mwan3 reload"}, r.reloads())
-	r.requireSettled(t)
 }
 
 func TestReloadsAreFew(t *testing.T) {

@@ -101,17 +101,23 @@ func TestPartsChangeInASafeOrder(t *testing.T) {
 			r.put(tc.after...)
 			p := r.plan(t)
 			require.Empty(t, p.Skips)
-			var shown string
-			for i := range p.Ops {
-				part := *p
-				part.Ops = p.Ops[i : i+1]
-				require.NoError(t, r.backend.Apply(t.Context(), &part))
-				shown += fmt.Sprintf("%s %s %s\n", p.Ops[i].Verb, p.Ops[i].Kind, p.Ops[i].Name)
-				r.requireNot(t, tc, shown)
-			}
+			r.applyEach(t, p, tc)
 			r.reached = 0
 			require.Empty(t, r.reconcile(t).Ops)
 		})
+	}
+}
+
+// applyEach applies a plan op by op, and traces the packet of a change after each.
+func (r *rig) applyEach(t testing.TB, p *backends.Plan, tc change) {
+	t.Helper()
+	var shown string
+	for i := range p.Ops {
+		part := *p
+		part.Ops = p.Ops[i : i+1]
+		require.NoError(t, r.backend.Apply(t.Context(), &part))
+		shown += fmt.Sprintf("%s %s %s\n", p.Ops[i].Verb, p.Ops[i].Kind, p.Ops[i].Name)
+		r.requireNot(t, tc, shown)
 	}
 }
 

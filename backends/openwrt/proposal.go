@@ -21,7 +21,8 @@ func (b *Backend) compare(m *model, want *intent.Snapshot, repairs func(*compare
 	all.Keep, all.Gone, all.Retain, all.Present = m.resources.Keep, m.resources.Gone, m.resources.Retain, m.resources.Present
 	maps.Copy(all.Objects, m.resources.Objects)
 	maps.Copy(all.Objects, m.policies.Objects)
-	c := &compare.Comparison{Want: all, Have: m.have, Names: b.names, Refused: b.refused, Seals: b.seals}
+	owed := b.owed(m.have)
+	c := &compare.Comparison{Want: all, Have: m.have, Names: b.names, Refused: b.refused, Seals: b.seals, Owed: owed}
 	if full {
 		c.Refused = nil
 	}
@@ -41,7 +42,7 @@ func (b *Backend) compare(m *model, want *intent.Snapshot, repairs func(*compare
 		again[s.Key] = m.rotated && s.Key.Kind == openwrt.Remotes || full && (refused || s.Want != nil && slices.ContainsFunc(s.Want.Needs, func(k section.Key) bool { return again[k] }))
 		c.Ops[i].Again = c.Ops[i].Again || again[s.Key]
 	}
-	plan := &backends.Plan{Revision: want.Revision(), Full: full, Owned: len(m.have.Objects), Ops: compare.InOrderWith(c.Ops, b.reloads(c.Ops, m.have))}
+	plan := &backends.Plan{Revision: want.Revision(), Full: full, Owned: len(m.have.Objects), Ops: compare.InOrderWith(c.Ops, b.reloads(c.Ops, owed))}
 	for i := range plan.Ops {
 		plan.Ops[i].Group = i // nothing on the device is a transaction
 	}
@@ -54,10 +55,19 @@ func (b *Backend) compare(m *model, want *intent.Snapshot, repairs func(*compare
 	return plan
 }
 
-// reloads lists the services that have to be reloaded: those for which something is written, and those for which something was
-// written without a reload, as a note or this process remembers.
-func (b *Backend) reloads(ops []backends.Op, have *device.Inventory) []backends.Op {
-	services, must := map[string]bool{}, map[string]bool{}
+// owed returns the services for which something was written without a reload, as a note or this process remembers.
+func (b *Backend) owed(have *device.Inventory) map[string]bool {
+	out := map[string]bool{}
+	for _, kind := range openwrt.Kinds() {
+		s := kind.Service()
+		out[s] = have.Notes[b.names.Pending(s)] || b.owes[s]
+	}
+	return out
+}
+
+// reloads lists the services that have to be reloaded: those for which something is written, and those that are owed a reload.
+func (b *Backend) reloads(ops []backends.Op, owed map[string]bool) []backends.Op {
+	services := map[string]bool{}
 	for i := range ops {
 		services[compare.StepOf(&ops[i]).Service()] = true
 	}
@@ -65,25 +75,16 @@ func (b *Backend) reloads(ops []backends.Op, have *device.Inventory) []backends.
 	seen := map[string]bool{"": true}
 	for _, kind := range openwrt.Kinds() {
 		s := kind.Service()
-		must[s] = have.Notes[b.names.Pending(s)] || b.owes[s]
-		if seen[s] || !services[s] && !must[s] {
+		if seen[s] || !services[s] && !owed[s] {
 			continue
 		}
 		seen[s] = true
 		out = append(out, backends.Op{
 			Verb: backends.Reload, Kind: "service", Name: s, After: backends.Fields{"action": string(openwrt.Reload)},
-			Native: &compare.Step{Stage: compare.Reload, Key: section.Key{Name: s}, Must: must[s]},
+			Native: &compare.Step{Stage: compare.Reload, Key: section.Key{Name: s}, Must: owed[s], Paused: b.pausing(s)},
 		})
 	}
-	var later []backends.Op // none waits for another's pause
-	out = slices.DeleteFunc(out, func(op backends.Op) bool {
-		if b.pausing(op.Name) {
-			later = append(later, op)
-			return true
-		}
-		return false
-	})
-	return append(out, later...)
+	return out
 }
 
 // propose remembers what a plan would turn the model into. A plan without ops takes effect at once.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -41,6 +42,7 @@ type rig struct {
 	snap    *intent.Snapshot
 	reached intent.Revision
 	skips   []backends.Skip
+	pause   time.Duration // between two reloads of one service, of backends that are made from now on
 }
 
 func newDevice(t testing.TB, opts simulator.Options) *simulator.Device {
@@ -84,7 +86,7 @@ func (r *rig) restart(t testing.TB, owner string) {
 	t.Helper()
 	var err error
 	r.backend, err = device.New(r.client, device.Options{
-		Owner: owner, CNF: cnfID,
+		Owner: owner, CNF: cnfID, ReloadPause: r.pause,
 		Secret: func(_ context.Context, ref intent.SecretRef) ([]byte, error) {
 			if v, ok := r.secrets[ref]; ok {
 				return v, nil

@@ -18,7 +18,10 @@ func (w *writer) stage(ctx context.Context, ops []backends.Op, last bool) (again
 		}
 		s := taskOf(&ops[i])
 		w.use(s)
-		if w.gaveUp(s) || w.isHeld(s) || s.Stage != compare.Reload && w.waits[s.Service()] || s.Opens() && w.unprotected() {
+		if s.Relies && w.unloaded(openwrt.Remotes.Service()) {
+			w.holdAll(openwrt.Zones.Service())
+		}
+		if w.gaveUp(s) || w.isHeld(s) || s.Stage != compare.Reload && w.waits[s.Service()] || s.Opens() && w.unloaded(openwrt.Zones.Service()) {
 			continue
 		}
 		err := w.do(ctx, s)
@@ -29,7 +32,8 @@ func (w *writer) stage(ctx context.Context, ops []backends.Op, last bool) (again
 		case !last && (openwrt.IsDependencyMissing(err) || openwrt.IsInUse(err)):
 			again = append(again, ops[i])
 		case s.Stage == compare.Reload && answered(err):
-			w.fail(&ops[i], err) // the other services are reloaded all the same
+			w.fail(&ops[i], err) // the other services are reloaded all the same, except those that rely on it
+			w.hold(s.Key.Name)
 		case isNote(err) && answered(err):
 			w.fail(&ops[i], err)
 			w.waits[s.Service()] = true

@@ -30,7 +30,7 @@ type writer struct {
 	errs    []error         // what went wrong without ending Apply
 	written map[section.Key]bool
 	kernel  bool            // something was written that the device reports from the kernel
-	waits   map[string]bool // services of which nothing is written, because no note could be left
+	waits   map[string]bool // services of which nothing is written: no note could be left, or the firewall would open what relies on ipsec
 	held    map[string]bool // services of which nothing is deleted or loaded, because an object will be written once more
 }
 
@@ -108,16 +108,19 @@ func (w *writer) hold(service string) {
 	}
 }
 
+// holdAll leaves everything of a service for the next plan.
+func (w *writer) holdAll(service string) {
+	w.held[service], w.waits[service] = true, true
+}
+
 // isHeld reports whether an op is left for the next plan, because an object of its service will be written once more.
 func (w *writer) isHeld(s *task) bool {
 	return s.Stage == compare.Sweep && w.held[s.Service()] || s.Stage == compare.Reload && w.held[s.Key.Name]
 }
 
-// unprotected reports whether the firewall has changes that were not reloaded or not written. What opens then waits for the next plan; the cause
-// has been recorded as an error.
-func (w *writer) unprotected() bool {
-	firewall := openwrt.Zones.Service()
-	return w.run.wrote[firewall] || w.held[firewall] || w.waits[firewall]
+// unloaded reports whether a service has changes that were not reloaded or not written. The cause has been recorded as an error.
+func (w *writer) unloaded(service string) bool {
+	return w.run.wrote[service] || w.held[service] || w.waits[service]
 }
 
 // gaveUp reports whether an op is left for later, because the device aborts on whatever is sent for its module.

@@ -15,6 +15,7 @@ type Comparison struct {
 	Names   section.Namer
 	Refused map[section.Key]Refusal // what the device rejected, and is not retried now
 	Seals   map[section.Key]string  // what notes of certificates would say, as far as this process left them
+	Owed    map[string]bool         // services that are reloaded even if nothing is written for them
 	Ops     []backends.Op
 	Skips   []backends.Skip
 	missing map[section.Key]string // what will be missing, and why

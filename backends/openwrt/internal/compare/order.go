@@ -38,7 +38,8 @@ func (c *Comparison) handOver() {
 // the new firewall would judge packets that are meant for the other. A translation whose destination stays is updated in place, so that no
 // connection is cut.
 func (c *Comparison) withdraw() {
-	if !slices.ContainsFunc(c.Ops, func(op backends.Op) bool { return StepOf(&op).Service() == openwrt.Zones.Service() }) {
+	firewall := openwrt.Zones.Service()
+	if !slices.ContainsFunc(c.Ops, func(op backends.Op) bool { return StepOf(&op).Service() == firewall }) {
 		return
 	}
 	for i := range c.Ops {
@@ -61,29 +62,6 @@ func (c *Comparison) withdraw() {
 // leadsTo is where a translation sends packets.
 func leadsTo(o openwrt.Object) [2]string {
 	return [2]string{section.Text(o, "dest_ip"), section.Text(o, "dest_port")}
-}
-
-// InOrderWith inserts reloads into ops in their order. The firewall is reloaded before anything directs packets elsewhere or lets more in,
-// and ipsec before the firewall, if tunnels only come or change: what the firewall lets through to them does not leave without them. If
-// tunnels go, it is reloaded with mwan3, after the firewall.
-func InOrderWith(ops, reloads []backends.Op) []backends.Op {
-	services := map[bool][]backends.Op{}
-	last := slices.ContainsFunc(ops, func(op backends.Op) bool {
-		return op.Verb == backends.Delete && StepOf(&op).Service() == openwrt.Remotes.Service() && StepOf(&op).Key.Kind == openwrt.Remotes
-	})
-	for _, op := range reloads {
-		early := op.Name == openwrt.Zones.Service() || op.Name == openwrt.Remotes.Service() && !last
-		services[early] = append(services[early], op)
-	}
-	slices.SortStableFunc(services[true], func(a, b backends.Op) int { return strings.Compare(b.Name, a.Name) }) // ipsec first
-	from := func(s stage) int {
-		if at := slices.IndexFunc(ops, func(op backends.Op) bool { return StepOf(&op).Stage >= s }); at >= 0 {
-			return at
-		}
-		return len(ops)
-	}
-	early, late := from(Release), from(Expose)
-	return slices.Concat(ops[:early], services[true], ops[early:late], services[false], ops[late:])
 }
 
 // Order sorts ops by stage, and so that referenced objects exist.

@@ -68,6 +68,8 @@ type Step struct {
 	Intent string
 	Clear  bool // another object takes its place in the kernel: delete it before anything is written
 	Must   bool // for a reload: even if nothing is written now
+	Paused bool // for a reload: it has to wait
+	Relies bool // the firewall may forward into tunnels after it: it is applied only if everything of ipsec was written and reloaded
 }
 
 // rank orders translations by their position in the chain, so that inserting one does not move an earlier one.

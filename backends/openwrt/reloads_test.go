@@ -1,0 +1,159 @@
+package openwrt_test
+
+import (
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/pkg/intent"
+	simulator "github.com/netloom/netloom/pkg/simulator/openwrt"
+)
+
+// newPartsRig is a device with the zones of a change and what was there before it.
+func newPartsRig(t testing.TB, zones []*intent.DeviceIntent, tc change) *rig {
+	t.Helper()
+	r := newRig(t)
+	r.secrets[pskRef] = []byte("only-for-tests")
+	r.put(zones...)
+	r.put(tc.before...)
+	require.Empty(t, r.reconcile(t).Skips)
+	r.device.Reset()
+	return r
+}
+
+func changeNamed(t testing.TB, name string) (zones []*intent.DeviceIntent, tc change) {
+	t.Helper()
+	zones, list := changesOfParts()
+	at := slices.IndexFunc(list, func(c change) bool { return c.name == name })
+	require.GreaterOrEqual(t, at, 0)
+	return zones, list[at]
+}
+
+// TestForwardingWaitsForItsTunnel has every write of a change fail that brings a tunnel and a forwarding to it: no packet leaves without the
+// tunnel, before or after the next attempt.
+func TestForwardingWaitsForItsTunnel(t *testing.T) {
+	zones, tc := changeNamed(t, "a tunnel comes with a forwarding")
+	for k := 1; ; k++ {
+		r := newPartsRig(t, zones, tc)
+		r.put(tc.after...)
+		p := r.plan(t)
+		r.device.FailAt(k, simulator.BeforeWrite)
+		err := r.backend.Apply(t.Context(), p)
+		r.requireNot(t, tc, "after a failed write")
+		if err == nil {
+			require.Greater(t, k, 7, "two notes and three objects, and two reloads")
+			require.Equal(t, simulator.Accept, r.device.Trace(tc.packet).Verdict)
+			return
+		}
+		if k%2 == 0 {
+			r.restart(t, "a")
+		}
+		r.reached = 0
+		r.applyEach(t, r.plan(t), tc)
+		require.Equal(t, simulator.Accept, r.device.Trace(tc.packet).Verdict, "write %d", k)
+		r.requireSettled(t)
+	}
+}
+
+// TestOwedReloadWaitsForTunnels has the firewall be owed a reload, by which it would forward to a tunnel that cannot be loaded.
+func TestOwedReloadWaitsForTunnels(t *testing.T) {
+	zones, tc := changeNamed(t, "a tunnel comes with a forwarding")
+	r := newPartsRig(t, zones, tc)
+	r.put(tc.after[0]) // the forwarding
+	p := r.plan(t)
+	require.Equal(t, 1, verbs(p)[backends.Reload])
+	r.device.FailAt(3, simulator.BeforeWrite) // after the note and the forwarding
+	require.Error(t, r.backend.Apply(t.Context(), p))
+	r.put(tc.after...)
+	r.restart(t, "a")
+	for range 3 {
+		r.reached = 0
+		p = r.plan(t)
+		at := slices.IndexFunc(p.Ops, func(op backends.Op) bool { return op.Verb == backends.Reload })
+		require.Equal(t, "ipsec", p.Ops[at].Name)
+		before := at // writes of objects
+		if at > 0 {
+			before++ // a note
+		}
+		r.device.FailAt(before+1, simulator.BeforeWrite)
+		require.Error(t, r.backend.Apply(t.Context(), p))
+		r.requireNot(t, tc, "while ipsec cannot be reloaded")
+		require.NotContains(t, r.reloads(), "firewall reload")
+	}
+	r.applyEach(t, r.readBack(t), tc)
+	require.Equal(t, simulator.Accept, r.device.Trace(tc.packet).Verdict)
+	r.requireSettled(t)
+}
+
+// TestWhatClosesDoesNotWaitForTunnels has ipsec fail while the firewall only closes.
+func TestWhatClosesDoesNotWaitForTunnels(t *testing.T) {
+	zones, tc := changeNamed(t, "a tunnel comes with a forwarding")
+	tc.before, tc.after = tc.after[:1], tc.after[1:]
+	r := newPartsRig(t, zones, tc)
+	r.drop(tc.before...)
+	r.put(tc.after...)
+	p := r.plan(t)
+	r.device.FailAt(3, simulator.BeforeWrite) // after the note and the proposal
+	require.Error(t, r.backend.Apply(t.Context(), p))
+	require.Equal(t, []string{"firewall reload"}, r.reloads())
+	r.requireNot(t, tc, "without the forwarding")
+}
+
+// TestPauseOfAServiceIsItsOwn changes several services after one of them was reloaded: only what has to follow that one waits for it.
+func TestPauseOfAServiceIsItsOwn(t *testing.T) {
+	zones, list := changesOfParts()
+	tunnel, wan, nat := list[8].after, list[7].after, list[0].after
+	for _, tc := range []struct {
+		name    string
+		before  []*intent.DeviceIntent // was there for long
+		pausing *intent.DeviceIntent   // comes, so that its service is reloaded
+		gone    *intent.DeviceIntent   // goes then
+		later   []*intent.DeviceIntent // come then
+		first   []string               // reloads that do not wait
+		last    []string
+	}{
+		{
+			name: "ipsec pauses, and the firewall closes", pausing: tunnel[1], later: slices.Concat(tunnel[2:], wan, nat[1:2]),
+			first: []string{"firewall reload", "mwan3 reload"}, last: []string{"ipsec reload"},
+		},
+		{
+			name: "ipsec pauses, and the firewall opens", pausing: tunnel[1], later: slices.Concat(tunnel, wan),
+			last: []string{"ipsec reload", "firewall reload", "mwan3 reload"},
+		},
+		{
+			name: "mwan3 pauses, and a tunnel goes", before: tunnel, pausing: wan[0], gone: tunnel[2], later: wan,
+			first: []string{"ipsec reload"}, last: []string{"mwan3 reload"},
+		},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t)
+				r.pause = time.Hour
+				r.restart(t, "a")
+				r.secrets[pskRef] = []byte("only-for-tests")
+				r.put(zones...)
+				r.put(tc.before...)
+				r.reconcile(t)
+				time.Sleep(r.pause)
+				r.put(tc.pausing)
+				r.reconcile(t)
+				r.reloads()
+				if tc.gone != nil {
+					r.drop(tc.gone)
+				}
+				r.put(tc.later...)
+				p := r.plan(t)
+				done := make(chan error, 1)
+				go func() { done <- r.backend.Apply(t.Context(), p) }()
+				synctest.Wait()
+				require.Equal(t, tc.first, r.reloads())
+				require.NoError(t, <-done)
+				require.Equal(t, tc.last, r.reloads())
+			})
+		})
+	}
+}
