@@ -103,6 +103,24 @@ func TestWhatClosesDoesNotWaitForTunnels(t *testing.T) {
 	r.requireNot(t, tc, "without the forwarding")
 }
 
+// TestTranslationIsWithdrawnForAnOwedReload has the reload of the firewall fail before a translation leads elsewhere.
+func TestTranslationIsWithdrawnForAnOwedReload(t *testing.T) {
+	zones, tc := changeNamed(t, "a CNFNAT leads to what is protected now")
+	r := newPartsRig(t, zones, tc)
+	r.drop(tc.before[len(tc.before)-1]) // what protects the old destination
+	r.put(tc.after[1])                  // what protects the new one
+	p := r.plan(t)
+	require.Equal(t, map[backends.Verb]int{backends.Create: 1, backends.Delete: 1, backends.Reload: 1}, verbs(p))
+	r.device.FailAt(4, simulator.BeforeWrite) // after the note and both rules
+	require.Error(t, r.backend.Apply(t.Context(), p))
+	r.reached = 0
+	r.put(tc.after...)
+	p = r.plan(t)
+	require.NotContains(t, text(t, p), "firewall/rules", "only its reload is owed")
+	r.applyEach(t, p, tc)
+	r.requireSettled(t)
+}
+
 // TestPauseOfAServiceIsItsOwn changes several services after one of them was reloaded: only what has to follow that one waits for it.
 func TestPauseOfAServiceIsItsOwn(t *testing.T) {
 	zones, list := changesOfParts()

@@ -39,7 +39,7 @@ func (c *Comparison) handOver() {
 // connection is cut.
 func (c *Comparison) withdraw() {
 	firewall := openwrt.Zones.Service()
-	if !slices.ContainsFunc(c.Ops, func(op backends.Op) bool { return StepOf(&op).Service() == firewall }) {
+	if !c.Owed[firewall] && !slices.ContainsFunc(c.Ops, func(op backends.Op) bool { return StepOf(&op).Service() == firewall }) {
 		return
 	}
 	for i := range c.Ops {
