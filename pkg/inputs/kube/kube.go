@@ -93,7 +93,7 @@ func New(client kubernetes.Interface, opts Options, log logrus.FieldLogger) *Sou
 		}
 		kept := &kindMirror{Resource: r, example: example}
 		transform := k.transform(kept)
-		kept.confirm = api.Follow(r.String(), c.listKept(&r, transform), newPages(c.listMetadata(&r)).read)
+		kept.confirm = api.Follow(r.String(), c.keptListWatch(&r, transform), newPages(c.metadataList(&r)).read)
 		kept.lw = cache.ToListWatcherWithWatchListSemantics(k.noticing(&r, kept.confirm.ListWatch()), c.of(&r))
 		kept.mirror = newMirror(transform, k.handler(&r))
 		k.resources[r.Kind] = kept

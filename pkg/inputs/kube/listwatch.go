@@ -78,8 +78,8 @@ func (c clients) listWatch(r *source.Resource) *cache.ListWatch {
 	}
 }
 
-// listKept lists and watches the objects of one kind. A list has them as they are kept.
-func (c clients) listKept(r *source.Resource, transform cache.TransformFunc) *cache.ListWatch {
+// keptListWatch lists and watches the objects of one kind. A list has them as they are kept.
+func (c clients) keptListWatch(r *source.Resource, transform cache.TransformFunc) *cache.ListWatch {
 	lw := c.listWatch(r)
 	pages := newPages(lw.ListWithContextFunc)
 	lw.ListWithContextFunc = func(ctx context.Context, _ metav1.ListOptions) (runtime.Object, error) {
@@ -88,9 +88,9 @@ func (c clients) listKept(r *source.Resource, transform cache.TransformFunc) *ca
 	return lw
 }
 
-// listMetadata lists what is needed to compare the objects of one kind with those that are kept: their metadata, or whole objects without
+// metadataList lists what is needed to compare the objects of one kind with those that are kept: their metadata, or whole objects without
 // a client for metadata.
-func (c clients) listMetadata(r *source.Resource) cache.ListWithContextFunc {
+func (c clients) metadataList(r *source.Resource) cache.ListWithContextFunc {
 	if c.metadata == nil || r.Metadata {
 		return c.listWatch(r).ListWithContextFunc
 	}

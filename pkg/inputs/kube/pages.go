@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"sync"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -15,70 +16,109 @@ import (
 )
 
 // A page has as many objects as one of client-go, and about as many bytes as the largest object of an API. Decoded, a NetworkPolicy takes up
-// to 27 times as much memory.
+// to 27 times as much memory. A list that expires before its end is read again in larger pages, and at last in one.
 const (
 	pageObjects = 500
 	pageBytes   = 2 << 20
+	objectBytes = 64 << 20 // of a single object, which an API server would not store
+	listBytes   = 2 << 30  // of a list without pages
+	mostExpired = 4        // lists in a row, until one is read without pages
 )
 
 // pages reads the pages of one kind. The zero value is not usable: newPages makes one. It is safe for concurrent use.
 type pages struct {
 	list cache.ListWithContextFunc
 
-	mu   sync.Mutex
-	next int64 // objects of the next page
+	mu      sync.Mutex
+	next    int64 // objects of the next page
+	expired int   // lists in a row that the API did not continue; one less for each that it did
 }
 
 func newPages(list cache.ListWithContextFunc) *pages { return &pages{list: list, next: pageObjects} }
 
-// read reads a page of up to opts.Limit objects, 0 for any number. It has fewer if they are large; a single object has any size.
+// read reads a page of up to opts.Limit objects, 0 for any number. It has fewer if they are large.
 // A client without Config, such as a fake, delivers pages of any size.
 func (p *pages) read(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
 	wanted := opts.Limit
 	for {
-		p.mu.Lock()
-		opts.Limit = p.next
-		p.mu.Unlock()
-		if wanted > 0 {
-			opts.Limit = min(opts.Limit, wanted)
-		}
-		size := &pageSize{most: pageBytes}
-		if opts.Limit == 1 {
-			size.most = 0
-		}
+		size := &pageSize{}
+		opts.Limit, size.most = p.limits(wanted)
 		o, err := p.list(context.WithValue(ctx, pageKey{}, size), opts)
 		tooLarge := errors.Is(err, errPageTooLarge)
-		if err != nil && !tooLarge {
+		if err != nil && (!tooLarge || opts.Limit <= 1) {
 			return nil, err
 		}
-		p.adapt(opts.Limit, tooLarge, size.read)
+		p.adapt(opts.Limit, tooLarge, size)
 		if !tooLarge {
 			return o, nil
 		}
 	}
 }
 
+// limits returns how many objects and bytes the next page may have. Any number of objects is 0.
+func (p *pages) limits(wanted int64) (objects int64, bytes int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if wanted == 0 && p.expired >= mostExpired {
+		return 0, listBytes
+	}
+	objects = p.next
+	if wanted > 0 {
+		objects = min(objects, wanted)
+	}
+	if objects == 1 {
+		return 1, objectBytes
+	}
+	return objects, pageBytes * p.larger()
+}
+
+// larger is how many times as large as usual a page may be. The lock is held.
+func (p *pages) larger() int { return 1 << (2 * p.expired) }
+
 // adapt chooses the limit of the next page, given the limit of this one, whether it was too large, and its bytes. At most as many pages are
 // too large as are used, and four more.
-func (p *pages) adapt(limit int64, tooLarge bool, read int) {
+func (p *pages) adapt(limit int64, tooLarge bool, size *pageSize) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
 	case tooLarge:
 		p.next = max(1, limit/4)
-	case limit == p.next && read < pageBytes/2:
-		p.next = min(pageObjects, 2*limit)
+	case limit == p.next && size.read < pageBytes*p.larger()/2:
+		p.next = min(int64(pageObjects*p.larger()), 2*limit)
+	}
+}
+
+// expire makes the pages of the next list larger, so that fewer are requested before it expires.
+func (p *pages) expire() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.expired < mostExpired {
+		p.expired++
+		p.next *= 4
+	}
+}
+
+// complete makes the pages of the next list smaller again, if they are large.
+func (p *pages) complete() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.expired > 0 {
+		p.expired--
+		p.next = max(1, p.next/4)
 	}
 }
 
 // all returns a list of all objects as they are kept: each is transformed before the next page is read, so that no more objects
 // than those of a page are in memory as the API delivers them. The list is consistent; if the API can no longer continue it, the
-// error is that of the API (410), and it has to be read again.
+// error is that of the API (410), and it has to be read again. Its pages are larger then.
 func (p *pages) all(ctx context.Context, transform cache.TransformFunc) (runtime.Object, error) {
 	out := &keptList{}
 	var opts metav1.ListOptions
 	for {
 		o, err := p.read(ctx, opts)
+		if opts.Continue != "" && apierrors.IsResourceExpired(err) {
+			p.expire()
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -97,6 +137,7 @@ func (p *pages) all(ctx context.Context, transform cache.TransformFunc) (runtime
 		}
 		out.ResourceVersion = list.GetResourceVersion()
 		if opts.Continue = list.GetContinue(); opts.Continue == "" {
+			p.complete()
 			return out, nil
 		}
 	}
@@ -133,12 +174,12 @@ type pageKey struct{}
 
 // pageSize bounds the bytes of a page, and counts them.
 type pageSize struct {
-	most int // 0 is any number
+	most int
 	read int
 }
 
 // errPageTooLarge is the error of a request for a page that has too many bytes.
-var errPageTooLarge = errors.New("the page is too large")
+var errPageTooLarge = errors.New("the response of the API server is too large")
 
 // paging bounds the pages that are requested. A page with too many bytes is not read to its end.
 type paging struct{ next http.RoundTripper }
@@ -150,15 +191,11 @@ func (t paging) RoundTrip(r *http.Request) (*http.Response, error) {
 		return res, err
 	}
 	defer func() { _ = res.Body.Close() }()
-	from := io.Reader(res.Body)
-	if size.most > 0 {
-		from = io.LimitReader(from, int64(size.most)+1)
-	}
-	body, err := io.ReadAll(from)
+	body, err := io.ReadAll(io.LimitReader(res.Body, int64(size.most)+1))
 	if err != nil {
 		return nil, err
 	}
-	if size.read = len(body); size.most > 0 && size.read > size.most {
+	if size.read = len(body); size.read > size.most {
 		return nil, errPageTooLarge
 	}
 	res.Body = io.NopCloser(bytes.NewReader(body))

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -35,7 +36,8 @@ type pagesServer struct {
 
 	mu      sync.Mutex
 	asked   []servedPage
-	expired bool // the next page that continues a list gets 410
+	expires int // pages of a list until the next one gets 410; 0 is any number
+	since   int // pages since a list began
 }
 
 // servedPage is a page that was requested.
@@ -54,15 +56,20 @@ func (s *pagesServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	w.Header().Set("Content-Type", "application/json")
-	if s.expired && page.from > 0 {
-		s.expired = false
+	if s.since++; page.from == 0 {
+		s.since = 0
+	}
+	if s.expires > 0 && s.since >= s.expires {
 		w.WriteHeader(http.StatusGone)
 		status := apierrors.NewResourceExpired("the list is too old").Status()
 		status.SetGroupVersionKind(metav1.Unversioned.WithKind("Status"))
 		_ = json.NewEncoder(w).Encode(status)
 		return
 	}
-	to := min(page.from+page.limit, len(s.policies))
+	to := len(s.policies)
+	if page.limit > 0 {
+		to = min(page.from+page.limit, to)
+	}
 	out := networkingv1.NetworkPolicyList{ListMeta: metav1.ListMeta{ResourceVersion: "7"}, Items: s.policies[page.from:to]}
 	out.SetGroupVersionKind(networkingv1.SchemeGroupVersion.WithKind("NetworkPolicyList"))
 	if to < len(s.policies) {
@@ -108,7 +115,7 @@ func TestLargeObjectsAreReadInSmallPages(t *testing.T) {
 	r, _ := source.ResourceOf(object.KindNetworkPolicy)
 	var trimmed int
 	s.trimmed = func() int { return trimmed }
-	lw := clients{Interface: client}.listKept(&r, func(o any) (any, error) {
+	lw := clients{Interface: client}.keptListWatch(&r, func(o any) (any, error) {
 		trimmed++
 		r.Trim(o.(source.Object))
 		return o, nil
@@ -145,25 +152,89 @@ func TestOnlyLargeObjects(t *testing.T) {
 	client, err := kubernetes.NewForConfig(config)
 	require.NoError(t, err)
 	r, _ := source.ResourceOf(object.KindNetworkPolicy)
-	list, err := clients{Interface: client}.listKept(&r, func(o any) (any, error) { return o, nil }).ListWithContextFunc(t.Context(), metav1.ListOptions{})
+	list, err := clients{Interface: client}.keptListWatch(&r, func(o any) (any, error) { return o, nil }).ListWithContextFunc(t.Context(), metav1.ListOptions{})
 	require.NoError(t, err)
 	require.Equal(t, len(s.policies), meta.LenList(list))
 	require.Len(t, s.asked, 4+len(s.policies))
 }
 
-// A list that the API no longer continues is an error, not a part of a list; read again, it is whole.
+// A list that the API no longer continues is an error, not a part of a list; read again, it is whole. Its pages become larger, until the
+// API continues it or need not.
 func TestAnExpiredListIsReadAgain(t *testing.T) {
-	s, config := startPages(t)
-	client, err := kubernetes.NewForConfig(config)
+	for _, tc := range []struct {
+		name    string
+		expires int
+		want    int // attempts
+	}{
+		{"never", 0, 1},
+		{"not if pages are larger", 5, 2},
+		{"always", 1, 3}, // all are in one page
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			s, config := startPages(t)
+			client, err := kubernetes.NewForConfig(config)
+			require.NoError(t, err)
+			s.policies = slices.Repeat(s.policies[:500], 6) // six pages
+			s.expires = tc.expires
+			r, _ := source.ResourceOf(object.KindNetworkPolicy)
+			lw := clients{Interface: client}.keptListWatch(&r, func(o any) (any, error) { return o, nil })
+			list := func() (attempts int) {
+				for attempts = 1; ; attempts++ {
+					list, err := lw.ListWithContextFunc(t.Context(), metav1.ListOptions{})
+					if err == nil {
+						require.Equal(t, len(s.policies), meta.LenList(list))
+						return attempts
+					}
+					require.True(t, apierrors.IsResourceExpired(err), "%v", err)
+					require.Less(t, attempts, 10, "it would never be read")
+				}
+			}
+			require.Equal(t, tc.want, list())
+			require.LessOrEqual(t, list(), 2, "the next list begins with almost as large pages")
+			s.expires = 0
+			for range mostExpired {
+				require.Equal(t, 1, list())
+			}
+			last := s.asked[len(s.asked)-1]
+			require.LessOrEqual(t, last.limit, pageObjects, "pages are as small again as before")
+			require.NotZero(t, last.limit)
+		})
+	}
+}
+
+// An object that no API server would store is an error, instead of a request without end.
+func TestAnObjectThatIsTooLarge(t *testing.T) {
+	asked := 0
+	p := newPages(func(ctx context.Context, opts metav1.ListOptions) (runtime.Object, error) {
+		asked++
+		require.Less(t, asked, 10)
+		require.Positive(t, ctx.Value(pageKey{}).(*pageSize).most)
+		return nil, errPageTooLarge
+	})
+	_, err := p.read(t.Context(), metav1.ListOptions{})
+	require.ErrorIs(t, err, errPageTooLarge)
+	require.Equal(t, 5, asked, "500, 125, 31, 7, and one object")
+}
+
+// A list of which no page suffices is read without pages.
+func TestAListThatAlwaysExpires(t *testing.T) {
+	p := newPages(func(_ context.Context, opts metav1.ListOptions) (runtime.Object, error) {
+		out := &networkingv1.NetworkPolicyList{Items: make([]networkingv1.NetworkPolicy, 1)}
+		switch {
+		case opts.Continue != "":
+			return nil, apierrors.NewResourceExpired("the list is too old")
+		case opts.Limit > 0:
+			out.Continue = "more"
+		}
+		return out, nil
+	})
+	for range mostExpired {
+		_, err := p.all(t.Context(), func(o any) (any, error) { return o, nil })
+		require.True(t, apierrors.IsResourceExpired(err), "%v", err)
+	}
+	list, err := p.all(t.Context(), func(o any) (any, error) { return o, nil })
 	require.NoError(t, err)
-	s.expired = true
-	r, _ := source.ResourceOf(object.KindNetworkPolicy)
-	lw := clients{Interface: client}.listKept(&r, func(o any) (any, error) { return o, nil })
-	_, err = lw.ListWithContextFunc(t.Context(), metav1.ListOptions{})
-	require.True(t, apierrors.IsResourceExpired(err), "%v", err)
-	list, err := lw.ListWithContextFunc(t.Context(), metav1.ListOptions{})
-	require.NoError(t, err)
-	require.Equal(t, len(s.policies), meta.LenList(list))
+	require.Equal(t, 1, meta.LenList(list))
 }
 
 // What is held is compared with metadata, in pages that are bounded too.
@@ -172,7 +243,7 @@ func TestComparisonsReadMetadata(t *testing.T) {
 	client, err := metadata.NewForConfig(config)
 	require.NoError(t, err)
 	r, _ := source.ResourceOf(object.KindNetworkPolicy)
-	p := newPages(clients{metadata: client}.listMetadata(&r))
+	p := newPages(clients{metadata: client}.metadataList(&r))
 	seen, opts := 0, metav1.ListOptions{Limit: 500}
 	for {
 		o, err := p.read(t.Context(), opts)
