@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -38,6 +39,10 @@ type history struct {
 	events  map[int]apiwatch.Event            // by version
 	watches []*historyWatch
 	lists   int
+	expires int // every so many continued lists, one has expired; 0 is none
+	expired int
+	offered string        // how to continue a list that expired
+	most    int           // objects that a list has at most, as if they were large; 0 is any number
 	deaf    bool          // events are lost
 	silent  bool          // so are bookmarks
 	delay   time.Duration // of events
@@ -186,6 +191,15 @@ func (h *history) list(opts metav1.ListOptions) (*corev1.PodList, error) {
 	}
 	version, pods, after := strconv.Itoa(h.version), h.pods, ""
 	if opts.Continue != "" {
+		if h.expires > 0 && h.lists%h.expires == 0 && opts.Continue != h.offered {
+			err := apierrors.NewResourceExpired("the list is too old")
+			_, after, _ = strings.Cut(opts.Continue, " ")
+			h.pages[strconv.Itoa(h.version)] = maps.Clone(h.pods)
+			h.offered = strconv.Itoa(h.version) + " " + after
+			h.expired++
+			err.ErrStatus.Continue = h.offered
+			return nil, err
+		}
 		n, err := fmt.Sscanf(opts.Continue, "%s %s", &version, &after)
 		if err != nil || n != 2 {
 			return nil, apierrors.NewBadRequest("token")
@@ -195,7 +209,11 @@ func (h *history) list(opts metav1.ListOptions) (*corev1.PodList, error) {
 	out := &corev1.PodList{ListMeta: metav1.ListMeta{ResourceVersion: version}}
 	keys := slices.Sorted(maps.Keys(pods))
 	keys = slices.DeleteFunc(keys, func(key string) bool { return key <= after })
-	if n := int(opts.Limit); n > 0 && len(keys) > n {
+	n := int(opts.Limit)
+	if h.most > 0 {
+		n = min(n, h.most)
+	}
+	if n > 0 && len(keys) > n {
 		left := int64(len(keys) - n)
 		keys = keys[:n]
 		h.pages[version] = maps.Clone(pods)
@@ -448,6 +466,53 @@ func TestManyObjectsAreComparedInPages(t *testing.T) {
 		r.change(func() { r.deaf = false })
 		r.pass(2 * time.Minute)
 		require.Len(t, r.holds(), 1201)
+	})
+}
+
+// TestLargeObjectsAreComparedAsSoon finds a difference among objects of which the API lists only a few at once, and asks no more than a bounded
+// number of times for it.
+func TestLargeObjectsAreComparedAsSoon(t *testing.T) {
+	var names []string
+	for i := range 1200 {
+		names = append(names, fmt.Sprintf("pod-%04d", i))
+	}
+	for most, within := range map[int]time.Duration{100: 7 * time.Minute, 10: 18 * time.Minute} { // rounds of 500 and of 160 objects, twice
+		synctest.Test(t, func(t *testing.T) {
+			r := read(t, names...)
+			r.change(func() { r.most = most })
+			before := r.asked()
+			r.pass(10 * time.Minute)
+			require.Empty(t, r.proof().Renewals)
+			require.LessOrEqual(t, r.asked()-before, 11*(1+min(500/most, 16)))
+			r.change(func() { r.deaf = true })
+			r.put("pod-1199")
+			r.change(func() { r.deaf = false })
+			r.pass(within)
+			require.Equal(t, map[source.RenewalCause]int{source.RenewalDiffers: 1}, r.proof().Renewals)
+			require.Less(t, time.Since(r.proof().Confirmed), 80*time.Second)
+		})
+	}
+}
+
+// TestAPageThatExpiresHalfway is compared as far as it was read, and the rest with what the API has now.
+func TestAPageThatExpiresHalfway(t *testing.T) {
+	var names []string
+	for i := range 1200 {
+		names = append(names, fmt.Sprintf("pod-%04d", i))
+	}
+	synctest.Test(t, func(t *testing.T) {
+		r := read(t, names...)
+		r.change(func() { r.most, r.expires = 100, 3 })
+		r.pass(10 * time.Minute)
+		require.Empty(t, r.proof().Renewals)
+		require.Empty(t, r.proof().Fault)
+		require.Less(t, time.Since(r.proof().Confirmed), 67*time.Second)
+		r.change(func() { r.deaf = true })
+		r.put("pod-1199")
+		r.change(func() { r.deaf = false })
+		r.pass(12 * time.Minute)
+		require.Equal(t, map[source.RenewalCause]int{source.RenewalDiffers: 1}, r.proof().Renewals)
+		r.change(func() { require.Greater(t, r.expired, 10) })
 	})
 }
 

@@ -22,6 +22,7 @@ const (
 	lateAfter  = 3                // intervals
 	secondLook = 10 * time.Second // at what differed: it may have been on its way
 	pageSize   = 500              // objects, the number that an informer lists at once
+	mostReads  = 16               // for one page, of up to 2 MiB each, see ADR 49
 )
 
 // Kind is a kind that an informer or a Reader reads. API.Follow or API.FollowReader makes one. Run is called once; the other methods are safe for concurrent use.

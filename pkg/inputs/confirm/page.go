@@ -3,6 +3,7 @@ package confirm
 import (
 	"context"
 	"errors"
+	"maps"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -78,8 +79,34 @@ func (k *Kind) pages(ctx context.Context) (fresh, part *page, err error) {
 	return fresh, part, err
 }
 
-// read reads a page, the first one if token is "".
+// read reads a page of up to limit objects, the first one if token is "". If objects are large, the API divides it into several, of
+// which up to mostReads are read.
 func (k *Kind) read(ctx context.Context, token string, limit int64) (*page, error) {
+	out, err := k.readOnce(ctx, token, limit)
+	for reads := 1; err == nil && out.token != "" && reads < mostReads && int64(len(out.objects)) < limit; reads++ {
+		more, err := k.readOnce(ctx, out.token, limit-int64(len(out.objects)))
+		if apierrors.IsResourceExpired(err) {
+			break // the next page begins there, and is treated like any that expired
+		}
+		if err != nil {
+			return nil, err
+		}
+		out.add(more)
+	}
+	return out, err
+}
+
+// add adds the objects of the page that follows p.
+func (p *page) add(next *page) {
+	if p.total >= 0 && next.total >= 0 {
+		p.total = len(p.objects) + next.total
+	}
+	maps.Copy(p.objects, next.objects)
+	p.upTo, p.token = next.upTo, next.token
+}
+
+// readOnce reads what the API lists at once.
+func (k *Kind) readOnce(ctx context.Context, token string, limit int64) (*page, error) {
 	o, err := k.list(ctx, metav1.ListOptions{Limit: limit, Continue: token})
 	if err != nil {
 		return nil, err
