@@ -496,7 +496,7 @@ func TestReadinessSaysWhatIsNotServed(t *testing.T) {
 	require.NoError(t, r.gateway.Clusters().Put(cluster("b.example", ca)))
 	_, text = ask("/readyz")
 	require.Equal(t, "ok\ncluster a.example: the newest version has faults\ncluster b.example: 0 of 0 API servers are ready\n", text)
-	r.gateway.Clusters().Reject("a.example", errors.Join(registry.ErrTwice, errors.New("s3cr3t")))
+	r.gateway.Clusters().Reject("a.example", errors.Join(registry.ErrDuplicate, errors.New("s3cr3t")))
 	_, text = ask("/readyz")
 	require.Contains(t, text, "ok\ncluster a.example: it is defined more than once, and the first definition, in order of file names, is used\n")
 	r.stop()

@@ -48,7 +48,7 @@ func (s *Set) troubles() []string {
 	var out []string
 	for name, fault := range s.Faults() {
 		what := "the newest version has faults"
-		if errors.Is(fault, registry.ErrTwice) {
+		if errors.Is(fault, registry.ErrDuplicate) {
 			what = "it is defined more than once, and the first definition, in order of file names, is used"
 		}
 		out = append(out, "cluster "+name+": "+what)

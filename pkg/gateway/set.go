@@ -15,6 +15,7 @@ import (
 
 	"github.com/netloom/netloom/pkg/apis/proxy/v1alpha1"
 	"github.com/netloom/netloom/pkg/gateway/credential"
+	"github.com/netloom/netloom/pkg/gateway/registry"
 	"github.com/netloom/netloom/pkg/gateway/upstream"
 )
 
@@ -26,7 +27,7 @@ type Set struct {
 
 	mu      sync.Mutex // held by changes
 	tenants map[string]*tenant
-	faults  map[string]error // by cluster: why its last version is not served, or registry.ErrTwice
+	faults  map[string]error // by cluster: why its last version is not served, or registry.ErrDuplicate
 	places  *places
 	hosts   atomic.Pointer[map[string]*tenant]
 }
@@ -161,12 +162,12 @@ type rejection struct{ error }
 func (r rejection) Unwrap() error { return r.error }
 
 // Reject records that the newest version of a cluster has faults, after which the version before is still served, if there is one, or that
-// it is one of several, which is registry.ErrTwice.
+// it is one of several, which is registry.ErrDuplicate, and takes no place from it.
 func (s *Set) Reject(name string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.faults[name] = rejection{err}
-	if s.tenants[name] == nil {
+	if s.tenants[name] == nil && !errors.Is(err, registry.ErrDuplicate) {
 		s.places.remove(name)
 	}
 }
@@ -186,7 +187,7 @@ func (s *Set) Delete(name string) {
 	}
 }
 
-// Faults returns why the newest versions of clusters are not served, or registry.ErrTwice, by their names.
+// Faults returns why the newest versions of clusters are not served, or registry.ErrDuplicate, by their names.
 func (s *Set) Faults() map[string]error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -197,12 +197,12 @@ func (d *Directory) apply(files []string) {
 		}
 	}
 	for _, e := range first {
-		var twice error
+		var duplicate error
 		if others := again[e.Name]; len(others) > 0 {
-			twice = errTwice(from[e.Name], others)
-			d.log.WithField("cluster", e.Name).WithError(twice).Error("a cluster is defined more than once, and the first definition, in order of file names, is used")
+			duplicate = errDuplicate(from[e.Name], others)
+			d.log.WithField("cluster", e.Name).WithError(duplicate).Error("a cluster is defined more than once, and the first definition, in order of file names, is used")
 		}
-		d.serve(e, twice)
+		d.serve(e, duplicate)
 	}
 	for name := range d.served {
 		if conflict := d.set.Conflict(name); conflict != "" {
@@ -228,8 +228,8 @@ func (d *Directory) leave(files []string) {
 	}
 }
 
-// serve has the set serve an entry, which is rejected besides if twice is an error.
-func (d *Directory) serve(e definition.Entry, twice error) {
+// serve has the set serve an entry, which is rejected besides if duplicate is an error.
+func (d *Directory) serve(e definition.Entry, duplicate error) {
 	d.served[e.Name] = true
 	err := e.Err
 	if err == nil {
@@ -237,13 +237,13 @@ func (d *Directory) serve(e definition.Entry, twice error) {
 			d.log.WithField("cluster", e.Name).WithError(err).Error("the cluster cannot be served")
 		}
 		if errors.Is(err, ErrBeyond) {
-			return // it waits for a place, which it would lose
+			err = nil // it waits for a place, which only another error may take from it
 		}
 	}
-	if err != nil && twice != nil {
-		twice = fmt.Errorf("%w; %v", err, twice) //nolint:errorlint // the newest version has faults, which is worse
+	if err != nil && duplicate != nil {
+		duplicate = fmt.Errorf("%w; %v", err, duplicate) //nolint:errorlint // the newest version has faults, which is worse
 	}
-	if err = cmp.Or(twice, e.Err); err != nil {
+	if err = cmp.Or(duplicate, e.Err); err != nil {
 		d.set.Reject(e.Name, err)
 	}
 }
