@@ -71,12 +71,12 @@ func newSource(opts *Options, log logrus.FieldLogger) (source.Source, *clients, 
 	if err != nil {
 		return nil, nil, fmt.Errorf("connect to Kubernetes: %w", err)
 	}
-	objects, err := metadata.NewForConfig(config)
+	metadataClient, err := metadata.NewForConfig(config)
 	if err != nil {
 		return nil, nil, fmt.Errorf("connect to Kubernetes: %w", err)
 	}
 	read := kube.Options{
-		Options: opts.Read, Namespace: opts.OnlyNamespace, Server: config.Host, ClusterPolicies: custom, Metadata: objects,
+		Options: opts.Read, Namespace: opts.OnlyNamespace, Server: config.Host, ClusterPolicies: custom, Metadata: metadataClient,
 		Confirm: confirm.Options{Interval: opts.ConfirmInterval, WentBack: func(why string) { c.wentBack(why) }},
 	}
 	if opts.SDWAN.Enabled {

@@ -120,11 +120,11 @@ func newOther(opts *Options, p *Other, log logrus.FieldLogger) (source.Source, e
 	if err != nil {
 		return nil, fmt.Errorf("connect to Kubernetes: %w", err)
 	}
-	objects, err := metadata.NewForConfig(config)
+	metadataClient, err := metadata.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("connect to Kubernetes: %w", err)
 	}
 	return kube.New(client, kube.Options{
-		Options: read, Server: config.Host, Metadata: objects, Confirm: confirm.Options{Interval: opts.ConfirmInterval},
+		Options: read, Server: config.Host, Metadata: metadataClient, Confirm: confirm.Options{Interval: opts.ConfirmInterval},
 	}, log), nil
 }

@@ -99,7 +99,7 @@ func (c *checker) source(s Source) {
 	c.statements(f)
 	c.tlsConfigs(f)
 	c.servers(f)
-	c.limits(f)
+	c.budget(f)
 	c.luck(f)
 	c.describe(f)
 	if name := strings.TrimSuffix(f.Name.Name, "_test"); slices.Contains(emptyNames, name) {

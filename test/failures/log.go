@@ -13,13 +13,13 @@ const module = "github.com/netloom/netloom"
 
 // failure is something that a log reports.
 type failure struct {
-	test   string // "" if the whole package failed, for example because it does not compile
-	pkg    string // its directory; "" if it is no test at all
-	repeat string // the command that runs the test alone
-	log    string
-	line   int    // of the log
-	says   string // what the test says, empty if it says nothing
-	text   string // instead of the above, what the log says of something else than tests
+	test    string // "" if the whole package failed, for example because it does not compile
+	pkg     string // its directory; "" if it is no test at all
+	repeat  string // the command that runs the test alone
+	log     string
+	line    int    // of the log
+	message string // what the test says, empty if it says nothing
+	text    string // instead of the above, what the log says of something else than tests
 }
 
 var (
@@ -42,11 +42,11 @@ func read(name, text string) []failure {
 		}
 		test := failedTest.FindStringSubmatch(line)
 		if test != nil {
-			pending = append(pending, failure{test: test[1], log: name, line: i + 1, says: says(lines[i+1:])})
+			pending = append(pending, failure{test: test[1], log: name, line: i + 1, message: messageOf(lines[i+1:])})
 			continue
 		}
 		if test = stuck.FindStringSubmatch(line); test != nil {
-			pending = append(pending, failure{test: test[1], log: name, line: i + 1, says: "it did not end"})
+			pending = append(pending, failure{test: test[1], log: name, line: i + 1, message: "it did not end"})
 			continue
 		}
 		room := failedRoom.FindStringSubmatch(line)
@@ -175,8 +175,8 @@ func format(all []failure) string {
 			fmt.Fprintf(&b, "%s did not run\n    %s\n    %s:%d\n", f.pkg, f.repeat, f.log, f.line)
 		default:
 			fmt.Fprintf(&b, "%s of %s\n    %s\n    %s:%d\n", f.test, f.pkg, f.repeat, f.log, f.line)
-			if f.says != "" {
-				fmt.Fprintf(&b, "    %s\n", f.says)
+			if f.message != "" {
+				fmt.Fprintf(&b, "    %s\n", f.message)
 			}
 		}
 	}

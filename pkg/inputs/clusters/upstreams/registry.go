@@ -221,11 +221,11 @@ func (m members) join(c *upstream.Cluster, log logrus.FieldLogger) error {
 	if err != nil {
 		return fmt.Errorf("connect to Kubernetes: %w", err)
 	}
-	objects, err := metadata.NewForConfig(config)
+	metadataClient, err := metadata.NewForConfig(config)
 	if err != nil {
 		return fmt.Errorf("connect to Kubernetes: %w", err)
 	}
-	return m.set.Join(clusters.Cluster{Name: c.Name(), Source: kube.New(client, kube.Options{Options: clusters.Reads(), Metadata: objects}, log)})
+	return m.set.Join(clusters.Cluster{Name: c.Name(), Source: kube.New(client, kube.Options{Options: clusters.Reads(), Metadata: metadataClient}, log)})
 }
 
 // Reject records that the newest version of a cluster has faults. The version before stays in use.

@@ -14,12 +14,12 @@ var (
 	continued = regexp.MustCompile(`^\s+\t {12}\t(.*)$`)
 )
 
-// saysAtMost is how many characters of what a test says are shown.
-const saysAtMost = 160
+// longestMessage is how many characters of what a test says are shown.
+const longestMessage = 160
 
-// says is what a test says after the line that tells that it failed: testify's message and error, or else the first line that it reports.
+// messageOf is what a test says after the line that tells that it failed: testify's message and error, or else the first line that it reports.
 // Empty if it says nothing.
-func says(lines []string) string {
+func messageOf(lines []string) string {
 	var first, last, message string
 	var fault []string
 	for _, line := range lines {
@@ -51,8 +51,8 @@ func says(lines []string) string {
 
 // short is the beginning of a text that is too long for a line.
 func short(text string) string {
-	if utf8.RuneCountInString(text) <= saysAtMost {
+	if utf8.RuneCountInString(text) <= longestMessage {
 		return text
 	}
-	return string([]rune(text)[:saysAtMost]) + "…"
+	return string([]rune(text)[:longestMessage]) + "…"
 }

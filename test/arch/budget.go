@@ -5,9 +5,9 @@ import "go/ast"
 // translators is the package whose options have the budget of one object.
 const translators = "github.com/netloom/netloom/translator"
 
-// limits reports programs whose translators have another budget for one object than budget.Default, which sources rely on: they drop what a
+// budget reports programs whose translators have another budget for one object than budget.Default, which sources rely on: they drop what a
 // NetworkPolicy has beyond it, so that a larger budget would accept what is left of a policy. Tests may set any.
-func (c *checker) limits(f *file) {
+func (c *checker) budget(f *file) {
 	name := importedAs(f, translators)
 	if name == "" || f.test {
 		return
