@@ -112,12 +112,13 @@ func gatewayOverlay(t *testing.T, components ...string) []*unstructured.Unstruct
 	return overlay(t, "gateway", components...)("")
 }
 
-// shortLease makes the Lease of a killed leader expire soon.
-const shortLease = "leader-elect-lease-duration: 5s\nleader-elect-renew-deadline: 4s\nleader-elect-retry-period: 500ms\n"
+// defaultLease has the durations of a default Lease: a leader keeps it without processor time for up to ten seconds, and the Lease of a
+// killed leader expires within 15.
+const defaultLease = "leader-elect-lease-duration: 15s\nleader-elect-renew-deadline: 10s\nleader-elect-retry-period: 500ms\n"
 
 // settingsFor point netloom at the database of a lab, and at the ports as the lab names them.
 func settingsFor(ovn *ovnlab.Lab) string {
-	return fmt.Sprintf("ovn-nb: [%q]\novn-lb-switches: \"!%s\"\nretry-max: 1s\nlog-level: debug\n%s", ovn.NBTCP(), ovnlab.WorldSwitch, shortLease)
+	return fmt.Sprintf("ovn-nb: [%q]\novn-lb-switches: \"!%s\"\nretry-max: 1s\nlog-level: debug\n%s", ovn.NBTCP(), ovnlab.WorldSwitch, defaultLease)
 }
 
 // run runs the one container of a Deployment in the API server.

@@ -34,7 +34,7 @@ const stormSeed = 1
 // stormHands is how many requests of a storm are under way at a time.
 const stormHands = 16
 
-// storm starts to make rate changes a second. end has to be called.
+// storm starts to make rate changes a second, until end is called or the test ends.
 func (w *world) storm(rate int) *storm {
 	ctx, cancel := context.WithCancel(w.t.Context())
 	s := &storm{w: w, cancel: cancel, began: time.Now(), turns: make(chan int, rate)}
@@ -62,14 +62,20 @@ func (w *world) storm(rate int) *storm {
 			}
 		})
 	}
+	w.t.Cleanup(s.stop)
 	return s
+}
+
+// stop stops the changes. It may be called again.
+func (s *storm) stop() {
+	s.cancel()
+	s.work.Wait()
 }
 
 // end stops the changes and returns how many there were.
 func (s *storm) end() {
 	s.w.t.Helper()
-	s.cancel()
-	s.work.Wait()
+	s.stop()
 	took := time.Since(s.began)
 	s.w.t.Logf("%d changes in %s, %.0f a second", s.done.Load(), took.Round(time.Second), float64(s.done.Load())/took.Seconds())
 }

@@ -24,13 +24,13 @@ func TestReplicasOfTwoVersions(t *testing.T) {
 			old := v.Program(t)
 			program, err := buildOnce()
 			require.NoError(t, err)
-			r := replicasOf(t, shortLease, old.Path(), program)
+			r := replicasOf(t, defaultLease, old.Path(), program)
 			r.peopled()
 			r.kube.Apply(policies)
 			r.converge()
 
 			t.Log("the old leader stops, and comes back to stand by")
-			r.steady(func() { r.handOver(2, 0, 1) })
+			r.sameVerdicts(func() { r.handOver(2, 0, 1) })
 			r.kube.Apply(webReaches("5432"))
 			r.converge()
 			r.pods[0].Restart()
@@ -49,7 +49,7 @@ func TestReplicasOfTwoVersions(t *testing.T) {
 			r.pods[1].AwaitReady()
 
 			t.Log("the old leader stops again")
-			r.steady(func() { r.handOver(4, 0, 1) })
+			r.sameVerdicts(func() { r.handOver(4, 0, 1) })
 			r.requireNothingToDo()
 			r.requireOneWriter(4)
 		})
@@ -66,8 +66,8 @@ func (r *replicas) handOver(claim, from, to int) {
 	r.converge()
 }
 
-// steady runs what changes no object, and requires that no state on the way has another verdict than the first.
-func (r *replicas) steady(run func()) {
+// sameVerdicts runs what changes no object, and requires that no state on the way has another verdict than the first.
+func (r *replicas) sameVerdicts(run func()) {
 	r.t.Helper()
 	flows, history := flows(r.cluster()), upgrade.Watch(r.t, r.ovn.NBTCP())
 	before := history.Sync(r.t)
