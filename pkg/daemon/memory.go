@@ -17,13 +17,17 @@ import (
 // memoryPause is the time between two returns of memory: each collects all garbage, which takes CPU time.
 const memoryPause = time.Minute
 
+// longestStart is after how long a start counts as ended if no target is in sync, as on a standby.
+const longestStart = time.Minute
+
 // memoryReturner returns memory to the system after read-backs. A read-back, above all the first, takes several times the memory that
 // is needed afterwards, and Go keeps up to twice what is in use. The first also follows the start, most of whose code runs only then.
 type memoryReturner struct {
 	reconcile.Observers // nil: events that are not overridden are ignored
 
-	free func()
-	wake chan struct{} // of size 1
+	free    func()
+	garbage *garbage      // of the start
+	wake    chan struct{} // of size 1
 
 	mu       sync.Mutex
 	readBack map[string]bool // targets that are not in sync yet after a read-back
@@ -36,7 +40,7 @@ func newMemoryReturner(log logrus.FieldLogger) *memoryReturner {
 			log.WithError(err).Debug("could not return memory")
 		}
 	}
-	return &memoryReturner{free: free, wake: make(chan struct{}, 1), readBack: map[string]bool{}}
+	return &memoryReturner{free: free, garbage: newGarbage(), wake: make(chan struct{}, 1), readBack: map[string]bool{}}
 }
 
 // Planned notes a read-back.
@@ -63,14 +67,21 @@ func (m *memoryReturner) Converged(target string, _ intent.Revision, _ int) {
 	}
 }
 
-// run returns memory after read-backs until ctx ends.
+// run has garbage collected less often until a target is in sync, and returns memory after read-backs until ctx ends.
 func (m *memoryReturner) run(ctx context.Context) {
+	m.garbage.begin()
+	defer m.garbage.end()
+	tooLong := time.After(longestStart)
 	for {
 		select {
 		case <-ctx.Done():
 			return
+		case <-tooLong:
+			m.garbage.end()
+			continue
 		case <-m.wake:
 		}
+		m.garbage.end()
 		m.free()
 		select {
 		case <-ctx.Done():
