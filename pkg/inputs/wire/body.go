@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/binary"
 	"fmt"
@@ -21,9 +22,9 @@ func Trim(response *http.Response) {
 	if err != nil || kind != contentType || response.StatusCode != http.StatusOK {
 		return
 	}
-	b := &body{from: response.Body, fill: (*body).readObject}
+	b := &body{from: response.Body, Closer: response.Body, fill: (*body).readObject}
 	if parameters["stream"] == "watch" {
-		b.fill = (*body).readFrame
+		b.from, b.fill = bufio.NewReaderSize(response.Body, chunk), (*body).readFrame
 	} else if n := response.ContentLength; n > 0 {
 		b.grow(int(min(n, largestFrame)) + bytes.MinRead) // to find the end without growing
 	}
@@ -31,9 +32,15 @@ func Trim(response *http.Response) {
 	response.Header.Del("Content-Length")
 }
 
+// chunk is how many bytes of a watch are read at a time, if that many are there. For each read, HTTP/2 tells the server that it may send as
+// much again, in a message of its own.
+const chunk = 32 << 10
+
 // body is the body of an answer, of which something is left out.
 type body struct {
-	from io.ReadCloser
+	io.Closer // of the body of the answer
+
+	from io.Reader
 	fill func(b *body) error // sets rest
 	buf  []byte              // reused
 	rest []byte              // of what was filled, to be read
@@ -53,9 +60,6 @@ func (b *body) Read(p []byte) (int, error) {
 	b.rest = b.rest[n:]
 	return n, nil
 }
-
-// Close closes the body of the answer.
-func (b *body) Close() error { return b.from.Close() }
 
 func (b *body) grow(n int) {
 	if cap(b.buf) < n {

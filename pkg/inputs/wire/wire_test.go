@@ -115,6 +115,33 @@ func leaveOut(t *testing.T, fill *randfill.Filler) {
 	}
 }
 
+// TestEventsThatAreThereAreReadTogether counts how often the body of a watch is read, each of which costs a message to the server.
+func TestEventsThatAreThereAreReadTogether(t *testing.T) {
+	t.Parallel()
+	pod := &corev1.Pod{}
+	pod.Annotations = map[string]string{"example.com/large": strings.Repeat("x", 1000)}
+	pod.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Pod"))
+	frame := encode(t, raw, &metav1.WatchEvent{Type: "ADDED", Object: runtime.RawExtension{Raw: encode(t, enveloped, pod)}})
+	frame = append(binary.BigEndian.AppendUint32(nil, uint32(len(frame))), frame...)
+	const events = 1000
+	from := &counted{Reader: bytes.NewReader(bytes.Repeat(frame, events))}
+	require.NotEmpty(t, trimmed(t, stream, from))
+	t.Logf("%d reads of %d events of %d bytes", from.reads, events, len(frame))
+	require.Less(t, from.reads, events/10)
+}
+
+// counted counts how often it is read.
+type counted struct {
+	io.Reader
+
+	reads int
+}
+
+func (c *counted) Read(p []byte) (int, error) {
+	c.reads++
+	return c.Reader.Read(p)
+}
+
 // TestLists trims a list of pods and one of metadata, which arrive in pieces.
 func TestLists(t *testing.T) {
 	t.Parallel()
