@@ -152,3 +152,11 @@ func FuzzParsePortNames(f *testing.F) {
 		}
 	})
 }
+
+// TestAPortNameIsAllocatedOnce counts the allocations of the names of an endpoint, of which the first plan needs one for each of its groups.
+func TestAPortNameIsAllocatedOnce(t *testing.T) {
+	names, err := ParsePortNames(DefaultPortNames)
+	require.NoError(t, err)
+	key := object.Key{Namespace: "a-namespace-of-thirty-two-letters", Name: "a-deployment-7c5ddbdf54-x9k2p"}
+	require.InDelta(t, 2, testing.AllocsPerRun(100, func() { names.Names(key) }), 0, "the list and the name")
+}

@@ -100,7 +100,12 @@ func parseTemplate(s string) (template, error) {
 
 // fill puts k into the placeholders.
 func (t template) fill(k object.Key) string {
+	n := len(t.texts[len(t.fields)])
+	for i, f := range t.fields {
+		n += len(t.texts[i]) + len(f(k))
+	}
 	var b strings.Builder
+	b.Grow(n)
 	for i, f := range t.fields {
 		b.WriteString(t.texts[i])
 		b.WriteString(f(k))

@@ -21,8 +21,11 @@ type portFinder struct {
 }
 
 // uuids lists the logical ports of an endpoint that exist, sorted: those of its names, else those that are kept for it.
-func (f portFinder) uuids(k object.Key) []string {
-	out := f.named(k)
+func (f portFinder) uuids(k object.Key) []string { return f.uuidsOf(k, f.names.Names(k)) }
+
+// uuidsOf is uuids for an endpoint with these names.
+func (f portFinder) uuidsOf(k object.Key, names []string) []string {
+	out := f.namedAs(k, names)
 	if len(out) == 0 {
 		out = f.keptFor(k)
 	}
@@ -30,7 +33,10 @@ func (f portFinder) uuids(k object.Key) []string {
 }
 
 // named lists the logical ports of an endpoint that have the expected names, sorted.
-func (f portFinder) named(k object.Key) []string {
+func (f portFinder) named(k object.Key) []string { return f.namedAs(k, f.names.Names(k)) }
+
+// namedAs is named for an endpoint with these names.
+func (f portFinder) namedAs(k object.Key, names []string) []string {
 	var out []string
 	if f.names.key != "" {
 		for _, p := range f.client.PortsByExternalID(f.names.key, f.names.value.fill(k)) {
@@ -39,7 +45,7 @@ func (f portFinder) named(k object.Key) []string {
 		slices.Sort(out)
 		return out
 	}
-	for _, name := range f.names.Names(k) {
+	for _, name := range names {
 		if uuid, ok := f.client.Port(name); ok {
 			out = append(out, uuid)
 		}
@@ -73,10 +79,11 @@ func (f portFinder) cover(set *intent.Set, w memberships) []string {
 	}
 	out := make([]string, 0, set.Len())
 	for e := range set.Members.All() {
-		for _, name := range f.names.Names(e.Key) {
+		names := f.names.Names(e.Key)
+		for _, name := range names {
 			w.add(name, e.Key, set.ID)
 		}
-		out = append(out, f.uuids(e.Key)...)
+		out = append(out, f.uuidsOf(e.Key, names)...)
 	}
 	slices.Sort(out)
 	return slices.Compact(out)

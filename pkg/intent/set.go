@@ -3,9 +3,9 @@ package intent
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
 	"net/netip"
 	"slices"
+	"strconv"
 
 	"github.com/netloom/netloom/pkg/object"
 )
@@ -46,9 +46,15 @@ func StagedSet(d Direction) SetID {
 // SharedSet returns the set of all endpoints that policies of TierNetworkPolicy allow traffic in direction d with peer on ports, if
 // several policies have such a rule. It is a function of what they allow, not of the policies.
 func SharedSet(d Direction, peer Peer, ports Ports) SetID {
-	text := fmt.Appendf(nil, "%d %d %s %t", d, peer.Kind, peer.Set, ports.Any)
+	text := make([]byte, 0, 128+len(peer.Set)) // at the start there is one for each rule and peer
+	text = append(strconv.AppendUint(text, uint64(d), 10), ' ')
+	text = append(strconv.AppendUint(text, uint64(peer.Kind), 10), ' ')
+	text = append(append(text, peer.Set...), ' ')
+	text = strconv.AppendBool(text, ports.Any)
 	for _, r := range ports.Ranges {
-		text = fmt.Appendf(text, " %d %d %d", r.Protocol, r.First, r.Last)
+		for _, n := range []uint64{uint64(r.Protocol), uint64(r.First), uint64(r.Last)} {
+			text = strconv.AppendUint(append(text, ' '), n, 10)
+		}
 	}
 	sum := sha256.Sum256(text)
 	return SetID("shared/" + hex.EncodeToString(sum[:16]))
