@@ -25,10 +25,6 @@ type Plan struct {
 	ReadBack ReadBack `json:"-"`
 	// Interval is when the next plan from a read-back follows at the latest; zero for a plan from changes and if none follows.
 	Interval time.Duration `json:"-"`
-	// Ordered is the part of planning that put the operations into transactions in a safe order, and Sent the part of applying the plan until
-	// the last transaction left this process, without the time that the target took for those before; zero if the backend does not measure it.
-	Ordered time.Duration `json:"-"`
-	Sent    time.Duration `json:"-"`
 	// Resync asks for a plan from read-back first: the backend has lost track of the target.
 	Resync bool `json:"resync,omitempty"`
 }

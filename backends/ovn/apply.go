@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	libovsdb "github.com/ovn-kubernetes/libovsdb/ovsdb"
 
@@ -13,7 +12,7 @@ import (
 	"github.com/netloom/netloom/pkg/ovsdb"
 )
 
-// Apply implements backends.Backend: one transaction for each group of ops. It measures how long sending them takes.
+// Apply implements backends.Backend: one transaction for each group of ops.
 func (b *Backend) Apply(ctx context.Context, p *backends.Plan) error {
 	if p.Empty() {
 		return nil // it took effect when it was planned
@@ -28,8 +27,8 @@ func (b *Backend) Apply(ctx context.Context, p *backends.Plan) error {
 	reported := &reports{}
 	for rest := ops; len(rest) > 0 && err == nil; {
 		group := firstGroup(rest)
-		began := time.Now()
-		err = b.transact(ovsdb.WithSent(ctx, func() { p.Sent += time.Since(began) }), group)
+		err = b.transact(ovsdb.WithSent(ctx, func() { backends.Pass(ctx, backends.Sent) }), group)
+		backends.Pass(ctx, backends.Answered)
 		rest = rest[len(group):]
 		if b.watch.on {
 			b.watch.reported(group, reported)

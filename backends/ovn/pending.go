@@ -1,8 +1,6 @@
 package ovn
 
 import (
-	"time"
-
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/backends/ovn/internal/nb"
 )
@@ -18,10 +16,8 @@ type proposal struct {
 
 // propose completes a plan with its operations, and remembers its effect on the model.
 func (b *Backend) propose(p *proposal) *backends.Plan {
-	began := time.Now()
 	nb.Sort(p.ops)
 	p.plan.Ops = show(arrange(p.ops, p.plan.Full && p.plan.Owned == 0), p.ports, p.names)
-	p.plan.Ordered = time.Since(began)
 	commit := p.commit
 	b.await(p.plan, func() {
 		commit()

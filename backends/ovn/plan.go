@@ -32,6 +32,7 @@ func (b *Backend) Plan(ctx context.Context, want *intent.Snapshot, since intent.
 		return nil, fmt.Errorf("plan: %w", err)
 	}
 	p.plan.Skips = append(p.plan.Skips, skips...)
+	backends.Pass(ctx, backends.Planned)
 	return b.propose(p), nil
 }
 

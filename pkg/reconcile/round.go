@@ -99,7 +99,8 @@ func (l *Loop) attempt(ctx context.Context, to goal, readBack backends.ReadBack)
 	if readBack == "" {
 		since = l.reached.Revision()
 	}
-	p, err := l.backend.Plan(ctx, want, since)
+	stages := &stopwatch{}
+	p, err := l.backend.Plan(backends.WithMarks(ctx, stages.pass), want, since)
 	if err != nil {
 		l.pace.wasted = time.Since(r.Began)
 		return l.fail(ctx, PhasePlan, err)
@@ -111,7 +112,8 @@ func (l *Loop) attempt(ctx context.Context, to goal, readBack backends.ReadBack)
 		}
 	}
 	took := time.Since(r.Began)
-	r.Planned, r.Ordered = took-p.Ordered, p.Ordered
+	r.Ordered = stages.ordered()
+	r.Planned = took - r.Ordered
 	if p.Resync {
 		if since == 0 {
 			return l.fail(ctx, PhasePlan, errLost)
@@ -137,11 +139,11 @@ func (l *Loop) attempt(ctx context.Context, to goal, readBack backends.ReadBack)
 		l.drifted(p)
 	}
 	if !p.Empty() {
-		began := time.Now()
-		if m := l.apply(ctx, p); m != converged {
+		began := stages.apply()
+		if m := l.apply(backends.WithMarks(ctx, stages.pass), p); m != converged {
 			return m
 		}
-		r.Sent, r.Committed = p.Sent, time.Since(began)-p.Sent
+		r.Sent, r.Committed = stages.sent, time.Since(began)-stages.sent
 		l.pace.wrote(r)
 	}
 	if readBack != "" {
