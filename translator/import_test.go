@@ -1,6 +1,7 @@
 package translator_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -45,8 +46,9 @@ func TestServiceImportHasBackendsOfEveryCluster(t *testing.T) {
 	require.NotNil(t, lb)
 	require.Equal(t, uint32(10800), lb.Affinity)
 	require.Len(t, lb.Frontends, 2)
-	require.Empty(t, lb.Frontends[1].Backends, "there is no endpoint of that family")
-	local, remote := lb.Frontends[0].Backends[0], lb.Frontends[0].Backends[1]
+	require.Zero(t, lb.Frontends[1].Backends.Len(), "there is no endpoint of that family")
+	behind := slices.Collect(lb.Frontends[0].Backends.All())
+	local, remote := behind[0], behind[1]
 	require.Equal(t, object.Key{Cluster: "a", Namespace: "shop", Name: "web-0"}, local.Key)
 	require.Equal(t, "n1", local.Node)
 	require.Equal(t, []string{"z"}, local.ForZones)

@@ -69,7 +69,7 @@ func backends(s *intent.Snapshot, name string) string {
 		return "-"
 	}
 	var parts []string
-	for _, b := range lb.Frontends[0].Backends {
+	for b := range lb.Frontends[0].Backends.All() {
 		parts = append(parts, b.Addr.String())
 	}
 	return strings.Join(parts, " ")
@@ -241,18 +241,18 @@ func TestBackendsAreShared(t *testing.T) {
 	tr, s := start(t, newService(t, "web", 0, both), newSlice("w1", "web", "10.0.0.1", "10.0.0.2"))
 	lb := s.LoadBalancer("Service/shop/web")
 	require.Len(t, lb.Frontends, 6)
-	pools := map[*intent.Backend]int{}
+	pools := map[intent.Backends]int{}
 	for i := range lb.Frontends {
-		if list := lb.Frontends[i].Backends; len(list) > 0 {
-			pools[&list[0]]++
+		if list := lb.Frontends[i].Backends; list.Len() > 0 {
+			pools[list]++
 		}
 	}
 	require.Len(t, pools, 1, "IPv4 of the port without a name")
-	require.Equal(t, 2, pools[&lb.Frontends[0].Backends[0]], "the cluster IP and the external IP")
+	require.Equal(t, 2, pools[lb.Frontends[0].Backends], "the cluster IP and the external IP")
 
 	put(t, tr, newService(t, "web", 0, strings.Replace(both, "192.0.2.1", "192.0.2.2", 1)))
 	now := tr.Snapshot().LoadBalancer("Service/shop/web")
-	require.Same(t, &lb.Frontends[0].Backends[0], &now.Frontends[0].Backends[0])
+	require.Len(t, map[intent.Backends]bool{lb.Frontends[0].Backends: true, now.Frontends[0].Backends: true}, 1)
 }
 
 // TestServiceProblemsGo has problems of Services, slices and nodes go with their cause.

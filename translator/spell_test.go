@@ -45,8 +45,8 @@ func balancerText(lb *intent.LoadBalancer) string {
 			fmt.Fprintf(&b, ", bars %s", join(f.Denied))
 		}
 		b.WriteString("\n")
-		for j := range f.Backends {
-			b.WriteString("    " + backendText(&f.Backends[j]) + "\n")
+		for backend := range f.Backends.All() {
+			b.WriteString("    " + backendText(backend) + "\n")
 		}
 	}
 	return b.String()

@@ -99,8 +99,7 @@ func frontendFlows(states []*State) (list []intent.Flow, unclear map[intent.Flow
 				f := &lb.Frontends[j]
 				to := intent.Flow{Dst: intent.Party{Addr: f.Addr}, Protocol: f.Protocol, Port: f.Port, Network: lb.Network}
 				list = append(list, to)
-				for k := range f.Backends {
-					b := &f.Backends[k]
+				for b := range f.Backends.All() {
 					if len(all[b.Addr]) > 1 || b.Key != (object.Key{}) && !here[b.Addr][b.Key] {
 						unclear[to] = true
 					}

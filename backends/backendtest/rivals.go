@@ -99,7 +99,7 @@ func shop(i, backends int, locality intent.Locality) intent.LoadBalancer {
 		ID: intent.LoadBalancerID(o.String()), Origin: o, RejectEmpty: true,
 		Frontends: []intent.Frontend{{
 			Addr: netip.AddrFrom4([4]byte{10, 96, 1, byte(i + 1)}), Protocol: intent.TCP, Port: 80, Kind: intent.ClusterAddress,
-			Path: "spec.ports[0]", Locality: locality, Backends: pool,
+			Path: "spec.ports[0]", Locality: locality, Backends: intent.NewBackends(pool...),
 		}},
 	}
 }

@@ -152,7 +152,7 @@ func (w *World) balancers() []intent.LoadBalancer {
 }
 
 // backends lists the backends of a port in a family. A pod that shares its address with another is left out.
-func (w *World) backends(s *service, port int, family intent.Families) []intent.Backend {
+func (w *World) backends(s *service, port int, family intent.Families) intent.Backends {
 	sharing := map[netip.Addr]int{}
 	for i := range w.pods {
 		for _, a := range w.pods[i].Addrs {
@@ -194,12 +194,11 @@ func (w *World) backends(s *service, port int, family intent.Families) []intent.
 		a := outside()[map[intent.Families]int{intent.IPv4: 0, intent.IPv6: 3}[family]]
 		list = append(list, intent.Backend{Addr: a, Port: 8080})
 	}
-	slices.SortFunc(list, func(a, b intent.Backend) int { return a.Compare(&b) })
-	return list
+	return intent.NewBackends(list...)
 }
 
 // frontends lists what leads to the backends of a port in a family.
-func (s *service) frontends(port int, family intent.Families, backends []intent.Backend, nodes []intent.Node) []intent.Frontend {
+func (s *service) frontends(port int, family intent.Families, backends intent.Backends, nodes []intent.Node) []intent.Frontend {
 	numbered := func(four, six string) netip.Addr {
 		if family == intent.IPv4 {
 			return netip.MustParseAddr(fmt.Sprint(four, s.number))

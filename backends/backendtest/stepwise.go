@@ -68,11 +68,15 @@ func simplified(balancers []intent.LoadBalancer) []intent.LoadBalancer {
 			if f.Kind != intent.ClusterAddress {
 				continue
 			}
-			f.Locality, f.Backends = intent.Anywhere, slices.Clone(f.Backends)
-			f.Backends = slices.DeleteFunc(f.Backends, func(b intent.Backend) bool { return b.Key == object.Key{} })
-			for j := range f.Backends {
-				f.Backends[j].ForNodes, f.Backends[j].ForZones = nil, nil
+			var known []intent.Backend
+			for b := range f.Backends.All() {
+				if b.Key != (object.Key{}) {
+					plain := *b
+					plain.ForNodes, plain.ForZones = nil, nil
+					known = append(known, plain)
+				}
 			}
+			f.Locality, f.Backends = intent.Anywhere, intent.NewBackends(known...)
 			lb.Frontends = append(lb.Frontends, f)
 		}
 	}

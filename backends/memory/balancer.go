@@ -79,9 +79,9 @@ func nodesOf(f *intent.Frontend, s *intent.Snapshot) []string {
 	for n := range s.Nodes() {
 		names[n.Name] = true
 	}
-	for i := range f.Backends {
-		names[f.Backends[i].Node] = true
-		for _, n := range f.Backends[i].ForNodes {
+	for b := range f.Backends.All() {
+		names[b.Node] = true
+		for _, n := range b.ForNodes {
 			names[n] = true
 		}
 	}
@@ -101,16 +101,16 @@ func vipKey(frontend, node string, inside bool) string {
 }
 
 // choice formats what happens to a flow with these backends to choose from.
-func choice(lb *intent.LoadBalancer, f *intent.Frontend, among []intent.Backend) string {
+func choice(lb *intent.LoadBalancer, f *intent.Frontend, among intent.Backends) string {
 	switch {
-	case len(f.Backends) == 0 && lb.RejectEmpty:
+	case f.Backends.Len() == 0 && lb.RejectEmpty:
 		return vipRefused
-	case len(among) == 0:
+	case among.Len() == 0:
 		return vipDropped
 	}
-	list := make([]string, 0, len(among))
-	for i := range among {
-		list = append(list, among[i].AddrPort().String())
+	list := make([]string, 0, among.Len())
+	for b := range among.All() {
+		list = append(list, b.AddrPort().String())
 	}
 	return strings.Join(list, " ")
 }

@@ -1,12 +1,14 @@
 package ovn_test
 
 import (
+	"net/netip"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/netloom/netloom/backends/backendtest"
 	"github.com/netloom/netloom/backends/ovn"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/ovsdb/schema"
@@ -18,13 +20,14 @@ func TestACrowdedServiceUsesSomeOfItsBackends(t *testing.T) {
 	const most = 500
 	r := newRigOn(t, schema.NB2503(), "ovn-kubernetes", ovn.LoadBalancing{})
 	crowded, small := numbered("crowded", 1, 250), numbered("small", 2, 3)
-	for _, port := range []string{":8080", ":8081", ":8082", ":8083"} {
-		for _, b := range crowded.Frontends[0].Backends[:250] {
-			if port != ":8080" {
-				crowded.Frontends[0].Backends = append(crowded.Frontends[0].Backends, backend(b.Addr.String()+port, "n1"))
+	backendtest.ChangeBackends(&crowded.Frontends[0], func(list []intent.Backend) []intent.Backend {
+		for _, b := range list {
+			for _, port := range []string{":8081", ":8082", ":8083"} {
+				list = append(list, backend(b.Addr.String()+port, "n1"))
 			}
 		}
-	}
+		return list
+	})
 	snap := balanced(crowded, small)
 	p := r.plan(t, snap)
 	require.Len(t, p.Skips, 1)
@@ -44,7 +47,7 @@ func TestACrowdedServiceUsesSomeOfItsBackends(t *testing.T) {
 
 	next := *crowded
 	next.Frontends = slices.Clone(next.Frontends)
-	next.Frontends[0].Backends = slices.DeleteFunc(slices.Clone(next.Frontends[0].Backends), func(b intent.Backend) bool { return b.AddrPort().String() == was[0] })
+	next.Frontends[0].Backends = next.Frontends[0].Backends.Without(netip.MustParseAddrPort(was[0]))
 	r.reconcile(t, with(snap, &next))
 	now := written()
 	require.Len(t, now, most)

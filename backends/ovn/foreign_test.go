@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/backends/backendtest"
 	"github.com/netloom/netloom/backends/ovn"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/ovsdb"
@@ -47,7 +48,7 @@ func TestVIPsOfOthersAreTheirs(t *testing.T) {
 					"chassis": chassis, "variables": ovsdb.Map(map[string]string{"vip": vip, "port": "80", "other": "10.96.0.3"}),
 				}))
 			}
-			web := web(intent.ClusterAddress, func(f *intent.Frontend) { f.Backends = f.Backends[:1] })
+			web := web(intent.ClusterAddress, func(f *intent.Frontend) { backendtest.FirstBackends(f, 1) })
 			snap := balanced(web)
 			p := r.reconcile(t, snap)
 			row := r.pairs(t, "Load_Balancer", "shop/web:tcp:cluster", "vips")
@@ -115,7 +116,7 @@ func TestVIPsOfAnotherOwnerThatAreVariables(t *testing.T) {
 	names, err := ovn.ParsePortNames("ovn-kubernetes")
 	require.NoError(t, err)
 	snap := balanced(web(intent.ClusterAddress, func(f *intent.Frontend) {
-		f.Addr, f.Backends, f.Locality = netip.MustParseAddr("fd96::1"), []intent.Backend{backend("[fd00::1]:80", "n1")}, intent.NodeOfFlow
+		f.Addr, f.Backends, f.Locality = netip.MustParseAddr("fd96::1"), intent.NewBackends(backend("[fd00::1]:80", "n1")), intent.NodeOfFlow
 	}))
 	r.reconcile(t, snap)
 	for _, owner := range []string{"0", "b"} {

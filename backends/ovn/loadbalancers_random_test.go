@@ -246,7 +246,7 @@ func vipAddr(kind string, i, family int) netip.Addr {
 	return netip.MustParseAddr(fmt.Sprintf("fd%s::%d", kind, i+1))
 }
 
-func (w *wander) backends(family int) []intent.Backend {
+func (w *wander) backends(family int) intent.Backends {
 	hints := w.chance.IntN(4)
 	var out []intent.Backend
 	for i := range w.chance.IntN(4) {
@@ -263,5 +263,5 @@ func (w *wander) backends(family int) []intent.Backend {
 		b.Draining = w.chance.IntN(5) == 0
 		out = append(out, b)
 	}
-	return out
+	return intent.NewBackends(out...)
 }

@@ -108,7 +108,7 @@ func (r *rig) see(t testing.TB) {
 func web(kind intent.FrontendKind, change func(*intent.Frontend)) *intent.LoadBalancer {
 	f := intent.Frontend{
 		Addr: netip.MustParseAddr("10.96.0.1"), Protocol: intent.TCP, Port: 80, Kind: kind, Path: "spec.ports[0]",
-		Backends: []intent.Backend{backend("10.0.0.1:8080", "n1"), backend("10.0.0.2:8080", "n2")},
+		Backends: intent.NewBackends(backend("10.0.0.1:8080", "n1"), backend("10.0.0.2:8080", "n2")),
 	}
 	if change != nil {
 		change(&f)

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/netloom/netloom/backends"
+	"github.com/netloom/netloom/backends/backendtest"
 	"github.com/netloom/netloom/backends/ovn"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/ovsdb"
@@ -34,7 +35,8 @@ func numbered(kind string, i, backends int) *intent.LoadBalancer {
 		Addr: netip.AddrFrom4([4]byte{10, 96, byte(i >> 8), byte(i)}), Protocol: intent.TCP, Port: 80, Kind: intent.ClusterAddress,
 	}
 	for j := range backends {
-		f.Backends = append(f.Backends, backend(fmt.Sprintf("10.0.0.%d:8080", j+1), "n1"))
+		b := backend(fmt.Sprintf("10.0.0.%d:8080", j+1), "n1")
+		f.Backends = f.Backends.With(&b)
 	}
 	return service(fmt.Sprintf("%s%d", kind, i), f)
 }
@@ -51,7 +53,7 @@ func TestAnEndpointIsOneKeyOfOneRow(t *testing.T) {
 
 	next := *lbs[7]
 	next.Frontends = slices.Clone(next.Frontends)
-	next.Frontends[1].Backends = next.Frontends[1].Backends[:2]
+	backendtest.FirstBackends(&next.Frontends[1], 2)
 	snap = with(snap, &next)
 	p := r.plan(t, snap)
 	require.False(t, p.Full)
@@ -86,9 +88,9 @@ func TestWhatBackendsAreWrittenAs(t *testing.T) {
 		wantSkip string
 	}{
 		{name: "some", want: "10.0.0.1:8080,10.0.0.2:8080"},
-		{name: "none is refused", change: func(f *intent.Frontend) { f.Backends = nil }},
+		{name: "none is refused", change: func(f *intent.Frontend) { f.Backends = intent.Backends{} }},
 		{
-			name: "none is dropped where that is wanted", change: func(f *intent.Frontend) { f.Backends = nil }, accepts: true,
+			name: "none is dropped where that is wanted", change: func(f *intent.Frontend) { f.Backends = intent.Backends{} }, accepts: true,
 			want: "127.0.0.9:9",
 		},
 		{
@@ -97,12 +99,12 @@ func TestWhatBackendsAreWrittenAs(t *testing.T) {
 		},
 		{
 			name: "the unspecified address never", want: "10.0.0.2:8080",
-			change:   func(f *intent.Frontend) { f.Backends[0].Addr = netip.IPv4Unspecified() },
+			change:   func(f *intent.Frontend) { readdress(f, netip.IPv4Unspecified()) },
 			wantSkip: "tcp/10.96.0.1:80: backend 0.0.0.0:8080 is left out, no packet can be sent to an unspecified address",
 		},
 		{
 			name: "an address of the other family never, it would void all", want: "10.0.0.2:8080",
-			change: func(f *intent.Frontend) { f.Backends[0].Addr = netip.MustParseAddr("fd00::1") },
+			change: func(f *intent.Frontend) { readdress(f, netip.MustParseAddr("fd00::1")) },
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -212,13 +214,22 @@ func TestNodesMatterOnlyToWhatDependsOnThem(t *testing.T) {
 	r.requireSettled(t, snap)
 }
 
+// readdress gives the first backend of a frontend another address.
+func readdress(f *intent.Frontend, a netip.Addr) {
+	backendtest.ChangeBackends(f, func(list []intent.Backend) []intent.Backend {
+		list[0].Addr = a
+		return list
+	})
+}
+
 // TestFrontendsOfEqualBackendsShareAVariable has addresses of one port lead to the same pods, and another to others.
 func TestFrontendsOfEqualBackendsShareAVariable(t *testing.T) {
 	r := newRigOn(t, schema.NB2303(), "ovn-kubernetes", ovn.LoadBalancing{})
 	one := web(intent.ExternalAddress, func(f *intent.Frontend) { f.Locality = intent.NodeOfFlow }).Frontends[0]
 	same, other := one, one
 	same.Addr, other.Addr = netip.MustParseAddr("10.96.0.2"), netip.MustParseAddr("10.96.0.3")
-	same.Backends, other.Backends = slices.Clone(one.Backends), []intent.Backend{backend("10.0.0.9:8080", "n1")}
+	backendtest.ChangeBackends(&same, func(list []intent.Backend) []intent.Backend { return list }) // equal, but not the same
+	other.Backends = intent.NewBackends(backend("10.0.0.9:8080", "n1"))
 	r.reconcile(t, balanced(service("web", one, same, other)))
 	vips := r.pairs(t, "Load_Balancer", "shop/web:tcp:external:node:v4", "vips")
 	require.Equal(t, vips["10.96.0.1:80"], vips["10.96.0.2:80"])

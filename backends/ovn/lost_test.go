@@ -166,7 +166,7 @@ func TestLostServicesStayBalanced(t *testing.T) {
 		o := intent.Origin{Kind: "Service", Namespace: "shop", Name: name}
 		return intent.LoadBalancer{ID: intent.LoadBalancerID(o.String()), Origin: o, Frontends: []intent.Frontend{{
 			Addr: netip.MustParseAddr(vip), Port: 80, Protocol: intent.TCP, Kind: intent.ClusterAddress,
-			Backends: []intent.Backend{{Addr: netip.MustParseAddr("10.0.0.1"), Port: 8080}},
+			Backends: intent.NewBackends(intent.Backend{Addr: netip.MustParseAddr("10.0.0.1"), Port: 8080}),
 		}}}
 	}
 	s.LoadBalancers = []intent.LoadBalancer{lb("a", "10.96.0.1"), lb("b", "10.96.0.2")}

@@ -24,7 +24,7 @@ func TestBackendsOfTheOnlyNodeNeedNoVariables(t *testing.T) {
 			r.addSwitch(t, "n1")
 			r.addRouter(t, "GR_n1")
 			local := func(backends ...intent.Backend) *intent.LoadBalancer {
-				lb := web(intent.ClusterAddress, func(f *intent.Frontend) { f.Locality, f.Backends = intent.NodeOfFlow, backends })
+				lb := web(intent.ClusterAddress, func(f *intent.Frontend) { f.Locality, f.Backends = intent.NodeOfFlow, intent.NewBackends(backends...) })
 				outside := lb.Frontends[0]
 				outside.Addr, outside.Kind, outside.Locality = netip.MustParseAddr("198.51.100.7"), intent.IngressAddress, intent.NodeOfOutsideFlow
 				return service("web", lb.Frontends[0], outside)

@@ -10,6 +10,7 @@ import (
 	libovsdb "github.com/ovn-kubernetes/libovsdb/ovsdb"
 	"github.com/stretchr/testify/require"
 
+	"github.com/netloom/netloom/backends/backendtest"
 	"github.com/netloom/netloom/backends/ovn"
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/ovsdb"
@@ -37,7 +38,7 @@ func TestAnEndpointCostsTheSameAmongMany(t *testing.T) {
 		r.reconcile(t, snap)
 		next := *lbs[0]
 		next.Frontends = slices.Clone(next.Frontends)
-		next.Frontends[0].Backends = next.Frontends[0].Backends[:2]
+		backendtest.FirstBackends(&next.Frontends[0], 2)
 		snap = with(snap, &next)
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
@@ -58,7 +59,7 @@ func TestVariablesThatStayAreKept(t *testing.T) {
 	r := newRigOn(t, schema.NB2303(), "ovn-kubernetes", ovn.LoadBalancing{})
 	local := func(name string, i int, backends ...intent.Backend) *intent.LoadBalancer {
 		lb := numbered(name, i, 0)
-		lb.Frontends[0].Locality, lb.Frontends[0].Backends = intent.NodeOfFlow, backends
+		lb.Frontends[0].Locality, lb.Frontends[0].Backends = intent.NodeOfFlow, intent.NewBackends(backends...)
 		return lb
 	}
 	one, two := backend("10.0.0.1:8080", "n1"), backend("10.0.0.2:8080", "n1")

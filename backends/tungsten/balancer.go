@@ -100,22 +100,23 @@ func (b *balancers) serve(lb *intent.LoadBalancer, f *intent.Frontend) (*served,
 	if reason := b.unservable(lb, f); reason != "" {
 		return nil, reason
 	}
-	backends := f.Choose(nil, true)
-	if len(backends) == 0 {
+	chosen := f.Choose(nil, true)
+	if chosen.Len() == 0 {
 		if lb.RejectEmpty {
 			return nil, "without endpoints, connections are dropped instead of rejected"
 		}
 		return nil, ""
 	}
-	if !onePort(backends) {
+	if !onePort(chosen) {
 		return nil, textPorts
 	}
-	s := &served{of: lb, front: f, target: backends[0].Port}
-	for i := range backends {
-		if id := b.interfaceAt(backends[i].Addr); id != "" {
+	s := &served{of: lb, front: f}
+	for backend := range chosen.All() {
+		s.target = backend.Port
+		if id := b.interfaceAt(backend.Addr); id != "" {
 			s.interfaces = append(s.interfaces, id)
 		} else {
-			b.skips = append(b.skips, backendSkip(lb.ID, &backends[i]))
+			b.skips = append(b.skips, backendSkip(lb.ID, backend))
 		}
 	}
 	slices.Sort(s.interfaces)
@@ -125,8 +126,15 @@ func (b *balancers) serve(lb *intent.LoadBalancer, f *intent.Frontend) (*served,
 const textPorts = "its endpoints listen on different ports, and a floating IP translates to one"
 
 // onePort reports whether all backends listen on the same port.
-func onePort(backends []intent.Backend) bool {
-	return !slices.ContainsFunc(backends, func(b intent.Backend) bool { return b.Port != backends[0].Port })
+func onePort(backends intent.Backends) bool {
+	var port uint16
+	for b := range backends.All() {
+		if port != 0 && b.Port != port {
+			return false
+		}
+		port = b.Port
+	}
+	return true
 }
 
 // unservable reports the frontends that no controller can serve, whatever it has.

@@ -20,7 +20,7 @@ var serviceVIP = netip.MustParseAddr("10.96.0.10") //nolint:gochecknoglobals // 
 func cluster80(target uint16, pods ...int) intent.Frontend {
 	f := intent.Frontend{Addr: serviceVIP, Protocol: intent.TCP, Port: 80, Kind: intent.ClusterAddress, Path: "spec.ports[0]"}
 	for _, i := range pods {
-		f.Backends = append(f.Backends, intent.Backend{
+		f.Backends = f.Backends.With(&intent.Backend{
 			Addr: netip.AddrFrom4([4]byte{10, 0, 1, byte(i + 1)}), Port: target, Key: podKey(i), Node: fmt.Sprintf("n%d", i%2),
 		})
 	}

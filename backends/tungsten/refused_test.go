@@ -39,17 +39,25 @@ func TestRefusedFeatures(t *testing.T) {
 		{"a node port", of(func(_ *intent.LoadBalancer, f *intent.Frontend) { f.Kind = intent.NodePort }), "node ports"},
 		{"an external address", of(func(_ *intent.LoadBalancer, f *intent.Frontend) { f.Kind = intent.ExternalAddress }), "floating IPs of a public network"},
 		{"the policy Local", of(func(_ *intent.LoadBalancer, f *intent.Frontend) { f.Locality = intent.NodeOfFlow }), "by node"},
-		{"no endpoints", of(func(_ *intent.LoadBalancer, f *intent.Frontend) { f.Backends = nil }), "dropped instead of rejected"},
+		{"no endpoints", of(func(_ *intent.LoadBalancer, f *intent.Frontend) { f.Backends = intent.Backends{} }), "dropped instead of rejected"},
 		{"source ranges", of(func(_ *intent.LoadBalancer, f *intent.Frontend) {
 			f.Denied = []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}
 		}), "does not filter sources"},
 		{"hints", of(func(_ *intent.LoadBalancer, f *intent.Frontend) {
-			f.Backends[0].ForZones, f.Backends[1].ForZones = []string{"a"}, []string{"b"}
+			backendtest.ChangeBackends(f, func(list []intent.Backend) []intent.Backend {
+				list[0].ForZones, list[1].ForZones = []string{"a"}, []string{"b"}
+				return list
+			})
 		}), "hints"},
-		{"target ports that differ", of(func(_ *intent.LoadBalancer, f *intent.Frontend) { f.Backends[1].Port = 9090 }), "different ports"},
+		{"target ports that differ", of(func(_ *intent.LoadBalancer, f *intent.Frontend) {
+			backendtest.ChangeBackends(f, func(list []intent.Backend) []intent.Backend {
+				list[1].Port = 9090
+				return list
+			})
+		}), "different ports"},
 		{"IPv6", of(func(_ *intent.LoadBalancer, f *intent.Frontend) {
 			f.Addr = netip.MustParseAddr("fd96::a")
-			f.Backends = []intent.Backend{{Addr: netip.MustParseAddr("fd00::1"), Port: 80}}
+			f.Backends = intent.NewBackends(intent.Backend{Addr: netip.MustParseAddr("fd00::1"), Port: 80})
 		}), "IPv6"},
 		{"ports with different endpoints", balancer("shop", cluster80(8080, 0, 1), func() intent.Frontend {
 			f := cluster80(9090, 0)
@@ -127,7 +135,10 @@ func TestRefusedVIP(t *testing.T) {
 // TestEndpointWithoutInterface serves the other endpoints, and reports the one.
 func TestEndpointWithoutInterface(t *testing.T) {
 	lb := balancer("shop", cluster80(8080, 0, 1))
-	lb.Frontends[0].Backends[1].Addr = netip.MustParseAddr("203.0.113.9")
+	backendtest.ChangeBackends(&lb.Frontends[0], func(list []intent.Backend) []intent.Backend {
+		list[1].Addr = netip.MustParseAddr("203.0.113.9")
+		return list
+	})
 	s := with(cluster{}, lb)
 	target := tungstentest.NewTarget(t)
 	p := newRig(t, target, "a").sync(t, s, s.Snapshot())

@@ -97,9 +97,9 @@ func (v *vip) add(of intent.LoadBalancerID, f *intent.Frontend) {
 		backends = f.Choose(nil, true)
 	}
 	next := front{protocol: f.Protocol, port: f.Port, owner: of, path: f.Path}
-	for i := range backends {
-		v.backends = append(v.backends, backends[i].Addr)
-		next.targets = append(next.targets, backends[i].Port)
+	for b := range backends.All() {
+		v.backends = append(v.backends, b.Addr)
+		next.targets = append(next.targets, b.Port)
 	}
 	slices.Sort(next.targets)
 	next.targets = slices.Compact(next.targets)

@@ -56,9 +56,9 @@ func (s *Snapshot) balance(f Flow, lb *LoadBalancer, front *Frontend) Verdict {
 	}
 	backends := front.Choose(s.entry(f.Node), f.OwnNode || f.Src.Key != object.Key{})
 	switch {
-	case len(backends) > 0:
+	case backends.Len() > 0:
 		b.Outcome = SentOn
-	case len(front.Backends) == 0 && lb.RejectEmpty:
+	case front.Backends.Len() == 0 && lb.RejectEmpty:
 		b.Outcome = Refused
 		return v
 	default:
@@ -66,13 +66,13 @@ func (s *Snapshot) balance(f Flow, lb *LoadBalancer, front *Frontend) Verdict {
 		return v
 	}
 	v.Allowed = true
-	for i := range backends {
+	for backend := range backends.All() {
 		to := f
 		// The endpoint that has the address gets the flow: the key is from the source object, and may be out of date.
-		to.Dst, to.Port = Party{Addr: backends[i].Addr}, backends[i].Port
+		to.Dst, to.Port = Party{Addr: backend.Addr}, backend.Port
 		one := s.judge(to)
-		b.Choices = append(b.Choices, Choice{backends[i], one.Allowed, one.Egress, one.Ingress})
-		if i == 0 || v.Allowed && !one.Allowed {
+		b.Choices = append(b.Choices, Choice{*backend, one.Allowed, one.Egress, one.Ingress})
+		if len(b.Choices) == 1 || v.Allowed && !one.Allowed {
 			v.Egress, v.Ingress = one.Egress, one.Ingress
 		}
 		v.Allowed = v.Allowed && one.Allowed

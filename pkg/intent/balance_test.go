@@ -26,10 +26,10 @@ func shop(front Frontend, more ...Frontend) *Snapshot {
 	front.Protocol, front.Port, front.Kind = TCP, 80, ClusterAddress
 	b.PutLoadBalancer(&LoadBalancer{ID: "lb", RejectEmpty: true, Frontends: append([]Frontend{front}, more...)})
 	drops := front
-	drops.Addr, drops.Backends = netip.MustParseAddr("10.96.0.2"), nil
+	drops.Addr, drops.Backends = netip.MustParseAddr("10.96.0.2"), Backends{}
 	b.PutLoadBalancer(&LoadBalancer{ID: "silent", Frontends: []Frontend{drops}})
 	blue := front
-	blue.Backends = nil
+	blue.Backends = Backends{}
 	b.PutLoadBalancer(&LoadBalancer{ID: "blue", Network: "blue", RejectEmpty: true, Frontends: []Frontend{blue}})
 	return b.Commit()
 }
@@ -39,7 +39,9 @@ func TestEvaluateLoadBalancing(t *testing.T) {
 	db, web, stranger := party("db", "10.0.0.1"), party("web", "10.0.0.2"), party("", "198.51.100.1")
 	office := prefixes("192.0.2.0/24")
 	toDB := []Backend{at("10.0.0.1", 5432, "n1")}
-	local := func(l Locality, list ...Backend) Frontend { return Frontend{Locality: l, Backends: list} }
+	local := func(l Locality, list ...Backend) Frontend {
+		return Frontend{Locality: l, Backends: NewBackends(list...)}
+	}
 	vip := party("", "10.96.0.1")
 	for _, tc := range []struct {
 		name  string
@@ -112,11 +114,11 @@ func TestEvaluateLoadBalancing(t *testing.T) {
 			Flow{Src: web, Dst: vip, Port: 80, Node: "n1"},
 			"allowed by lb: sent on 10.0.0.1:5432+",
 		},
-		{"barred", Frontend{Denied: office, Backends: toDB}, Flow{Src: party("", "192.0.2.9"), Dst: vip, Port: 80}, "denied by lb: barred"},
+		{"barred", Frontend{Denied: office, Backends: NewBackends(toDB...)}, Flow{Src: party("", "192.0.2.9"), Dst: vip, Port: 80}, "denied by lb: barred"},
 		{"barred goes before refused", Frontend{Denied: office}, Flow{Src: party("", "192.0.2.9"), Dst: vip, Port: 80}, "denied by lb: barred"},
 		{
 			"others are not barred",
-			Frontend{Denied: office, Backends: toDB},
+			Frontend{Denied: office, Backends: NewBackends(toDB...)},
 			Flow{Src: web, Dst: vip, Port: 80},
 			"allowed by lb: sent on 10.0.0.1:5432+",
 		},
@@ -153,17 +155,17 @@ func TestVerdictIsThatOfTheDeniedChoice(t *testing.T) {
 	web := party("web", "10.0.0.2")
 	flow := Flow{Src: web, Dst: party("", "10.96.0.1"), Protocol: TCP, Port: 80}
 	denied := Decision{Isolated: true, By: []RuleRef{{"out", -1}}}
-	open := Decision{Allowed: true}
+	open, isolated := Decision{Allowed: true}, Decision{Isolated: true, By: []RuleRef{{"in", -1}, {"in2", -1}}}
 
-	v := shop(Frontend{Backends: []Backend{at("10.0.0.1", 5432, ""), at("10.0.0.9", 1, ""), at("10.0.0.1", 22, "")}}).Evaluate(flow)
+	v := shop(Frontend{Backends: NewBackends(at("10.0.0.1", 5432, ""), at("10.0.0.1", 5433, ""), at("10.0.0.9", 1, ""))}).Evaluate(flow)
 	require.False(t, v.Allowed)
 	require.Equal(t, denied, v.Egress)
-	require.Equal(t, open, v.Ingress, "10.0.0.9 is no endpoint; 10.0.0.1 would be isolated")
+	require.Equal(t, isolated, v.Ingress)
 	require.Len(t, v.Balanced.Choices, 3)
 	require.Equal(t, []RuleRef{{"in", 0}, {"in2", 1}}, v.Balanced.Choices[0].Ingress.By)
-	require.Equal(t, []RuleRef{{"in", -1}, {"in2", -1}}, v.Balanced.Choices[2].Ingress.By)
+	require.Equal(t, open, v.Balanced.Choices[2].Ingress, "10.0.0.9 is no endpoint")
 
-	v = shop(Frontend{Backends: []Backend{at("10.0.0.1", 5432, ""), at("10.0.0.2", 1, "")}}).Evaluate(flow)
+	v = shop(Frontend{Backends: NewBackends(at("10.0.0.1", 5432, ""), at("10.0.0.2", 1, ""))}).Evaluate(flow)
 	require.True(t, v.Allowed)
 	require.Equal(t, []RuleRef{{"out", 0}}, v.Egress.By)
 	require.Equal(t, open, v.Balanced.Choices[1].Egress, "to itself")

@@ -14,7 +14,7 @@ func balancer(id string, last ...byte) *LoadBalancer {
 	for _, x := range last {
 		lb.Frontends = append(lb.Frontends, Frontend{
 			Addr: netip.AddrFrom4([4]byte{10, 96, 0, x}), Protocol: TCP, Port: 80,
-			Backends: []Backend{{Addr: netip.AddrFrom4([4]byte{10, 0, 0, x}), Port: 8080}},
+			Backends: NewBackends(Backend{Addr: netip.AddrFrom4([4]byte{10, 0, 0, x}), Port: 8080}),
 		})
 	}
 	return lb
@@ -34,7 +34,7 @@ func owners(t *testing.T, s *Snapshot) string {
 		}
 		require.Same(t, s.LoadBalancer(lb.ID), lb)
 		require.Equal(t, at.Addr(), f.Addr)
-		require.Equal(t, x, f.Backends[0].Addr.As4()[3])
+		require.NotNil(t, f.Backends.Get(netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, 0, x}), 8080)))
 		parts = append(parts, string(lb.ID))
 	}
 	return strings.Join(parts, " ")

@@ -15,7 +15,7 @@ import (
 
 // behind reads backends such as "1@n1 for=n1,n2 in=a draining": the last byte of its address, its node, the nodes and
 // zones of its hints. They are separated by semicolons.
-func behind(text string) []Backend {
+func behind(text string) Backends {
 	var out []Backend
 	for one := range strings.SplitSeq(text, ";") {
 		words := strings.Fields(one)
@@ -37,14 +37,14 @@ func behind(text string) []Backend {
 		}
 		out = append(out, b)
 	}
-	return out
+	return NewBackends(out...)
 }
 
 // numbers formats the last bytes of backends.
-func numbers(list []Backend) string {
-	parts := make([]string, len(list))
-	for i := range list {
-		parts[i] = fmt.Sprint(list[i].Addr.As4()[3])
+func numbers(list Backends) string {
+	var parts []string
+	for b := range list.All() {
+		parts = append(parts, fmt.Sprint(b.Addr.As4()[3]))
 	}
 	return strings.Join(parts, " ")
 }
@@ -147,24 +147,26 @@ func TestChoicesOfRandomFrontends(t *testing.T) {
 		nodes := []*Node{nil, {Name: "n1", Zone: "a"}, {Name: "n2", Zone: "b"}, {Name: "n3"}}
 		for range 5000 {
 			f := Frontend{Locality: Locality(rng.IntN(4)), Node: "n1"}
+			var all []Backend
 			for i := range rng.IntN(5) {
 				b := Backend{Addr: netip.AddrFrom4([4]byte{10, 0, 0, byte(i)}), Draining: rng.IntN(3) == 0}
 				b.Node = []string{"", "n1", "n2"}[rng.IntN(3)]
 				if rng.IntN(2) == 0 {
 					b.ForNodes, b.ForZones = some("n1", "n2"), some("a", "b")
 				}
-				f.Backends = append(f.Backends, b)
+				all = append(all, b)
 			}
+			f.Backends = NewBackends(all...)
 			for _, inside := range []bool{true, false} {
 				seen := map[string]bool{}
 				for _, n := range nodes {
 					got := f.Choose(n, inside)
 					seen[numbers(got)] = true
 					at := 0
-					for _, b := range got {
-						at += slices.IndexFunc(f.Backends[at:], func(o Backend) bool { return o.Addr == b.Addr }) + 1
-						require.Equal(t, got[0].Draining, b.Draining, "%+v", f)
-						require.Equal(t, b, f.Backends[at-1])
+					for b := range got.All() {
+						at += slices.IndexFunc(all[at:], func(o Backend) bool { return o.Addr == b.Addr }) + 1
+						require.True(t, got.draining.size() == 0 || got.ready.size() == 0, "%+v", f)
+						require.Equal(t, b, &all[at-1])
 					}
 				}
 				if !f.PerNode(inside) {
@@ -178,7 +180,7 @@ func TestChoicesOfRandomFrontends(t *testing.T) {
 func TestLoadBalancerSpelling(t *testing.T) {
 	f := Frontend{Addr: netip.MustParseAddr("fd00::1"), Protocol: SCTP, Port: 80}
 	require.Equal(t, "sctp/[fd00::1]:80", f.String())
-	require.Equal(t, "10.0.0.1:8080", behind("1")[0].AddrPort().String())
+	require.Equal(t, "10.0.0.1:8080", behind("1").Some(1)[0].AddrPort().String())
 	for _, tc := range []struct {
 		want string
 		is   fmt.Stringer

@@ -4,8 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"net/netip"
-
-	"github.com/netloom/netloom/pkg/object"
+	"slices"
 )
 
 // LoadBalancerID names a load balancer: a function of the source object.
@@ -25,6 +24,15 @@ type LoadBalancer struct {
 	// none. It is only recorded: nothing listens there.
 	HealthCheckPort uint16
 	Frontends       []Frontend // ordered by Compare, no two equal
+}
+
+// Equal reports whether two load balancers have the same fields. The cost depends on the frontends, and on what their backends do not share.
+func (l *LoadBalancer) Equal(o *LoadBalancer) bool {
+	if l == nil || o == nil || l == o {
+		return l == o
+	}
+	return l.ID == o.ID && l.Origin == o.Origin && l.Network == o.Network && l.Affinity == o.Affinity && l.RejectEmpty == o.RejectEmpty &&
+		l.HealthCheckPort == o.HealthCheckPort && slices.EqualFunc(l.Frontends, o.Frontends, func(a, b Frontend) bool { return a.equal(&b) })
 }
 
 // FrontendKind is where the address of a frontend comes from. The zero value is none.
@@ -98,7 +106,7 @@ type Frontend struct {
 	Locality Locality
 	// Denied are sources whose flows are dropped before they are balanced; sorted, masked, disjoint.
 	Denied   []netip.Prefix
-	Backends []Backend // ordered by Backend.Compare, no two of one address and port; of the frontend's family
+	Backends Backends // of the frontend's family
 }
 
 // Compare orders frontends by address, protocol and port, which together name them.
@@ -106,30 +114,20 @@ func (f *Frontend) Compare(o *Frontend) int {
 	return cmp.Or(f.Addr.Compare(o.Addr), cmp.Compare(f.Protocol, o.Protocol), cmp.Compare(f.Port, o.Port))
 }
 
+func (f *Frontend) equal(o *Frontend) bool {
+	return f.Compare(o) == 0 && f.Kind == o.Kind && f.Path == o.Path && f.Node == o.Node && f.Locality == o.Locality &&
+		samePrefixes(f.Denied, o.Denied) && f.Backends.Equal(o.Backends)
+}
+
+// samePrefixes reports whether two lists are equal, at once if they are the same.
+func samePrefixes(a, b []netip.Prefix) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0] || slices.Equal(a, b))
+}
+
 // String renders f as tcp/10.96.0.1:80.
 func (f *Frontend) String() string {
 	return f.Protocol.String() + "/" + netip.AddrPortFrom(f.Addr, f.Port).String()
 }
-
-// Backend is one address and port that a flow may be sent on to.
-type Backend struct {
-	Addr     netip.Addr
-	Port     uint16     // 1 to 65535
-	Key      object.Key // the endpoint that the source object names, for display; the zero key if it names none
-	Node     string     // where it runs; "" if unknown
-	ForNodes []string   // hint: the nodes it is meant for, sorted; empty means no hint
-	ForZones []string   // hint: the zones it is meant for, sorted; empty means no hint
-	// Draining means that it is terminating but still serving: it is used only if no other can be.
-	Draining bool
-}
-
-// Compare orders backends by address and port.
-func (b *Backend) Compare(o *Backend) int {
-	return cmp.Or(b.Addr.Compare(o.Addr), cmp.Compare(b.Port, o.Port))
-}
-
-// AddrPort returns where b listens.
-func (b *Backend) AddrPort() netip.AddrPort { return netip.AddrPortFrom(b.Addr, b.Port) }
 
 // Node is a machine that endpoints run on and where flows enter the network.
 type Node struct {

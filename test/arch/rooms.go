@@ -62,7 +62,7 @@ var rooms = []room{
 	}},
 	{dir: "translator/service", pure: true, may: []string{
 		"pkg/intent", "pkg/object", "pkg/object/address", "translator/budget", "translator/dirty", "translator/field", "translator/owner",
-		"k8s.io/api/...", "k8s.io/apimachinery/...", servicesAPI,
+		"github.com/google/btree", "k8s.io/api/...", "k8s.io/apimachinery/...", servicesAPI,
 	}},
 	{dir: "translator/sdwan", pure: true, may: []string{
 		"labelcache", "pkg/intent", "pkg/object", "pkg/object/address", "pkg/apis/...", "translator/dirty", "translator/field", "translator/host",

@@ -39,9 +39,9 @@ type translation struct {
 	families intent.Families
 	account  *budget.Account
 	out      []intent.Frontend
-	pools    map[pool][]intent.Backend
+	behind   []pool                             // of each of them
+	pools    map[pool]bool                      // those that are used
 	denies   map[intent.Families][]netip.Prefix // by source ranges
-	offers   map[pool][]poolOffer               // of all slices; nil until needed
 	onNodes  bool                               // has node ports
 	over     bool                               // is beyond its budget: it keeps its frontends, without backends
 	rights   rights                             // to places that it has in two ways
@@ -52,7 +52,7 @@ func (t *Table) frontends(s *service) translation {
 	o := s.object
 	tr := translation{
 		Faults: field.Faults{Of: t.source.Origin(s.ref.Kind, o)}, Table: t, service: s, object: o,
-		pools: map[pool][]intent.Backend{}, account: t.budget.Open(),
+		pools: map[pool]bool{}, account: t.budget.Open(),
 	}
 	_, others := o.Labels[proxyName]
 	_, headless := o.Labels[corev1.IsHeadlessService]
@@ -76,6 +76,8 @@ func (t *Table) frontends(s *service) translation {
 	if err != nil {
 		tr.List = tr.List[:faults] // the others are found again
 		tr.reserve(err, limits)
+	} else {
+		tr.fill()
 	}
 	tr.collapse()
 	return tr
@@ -84,7 +86,7 @@ func (t *Table) frontends(s *service) translation {
 // reserve lists the frontends of a Service beyond a budget, without backends, as many as are within limits. They are not
 // written, but the Service still owns them: otherwise a younger Service would get its traffic.
 func (s *translation) reserve(because error, limits budget.Limits) {
-	s.over, s.out, s.account = true, nil, limits.Open()
+	s.over, s.out, s.pools, s.account = true, nil, nil, limits.Open()
 	s.expose()
 	s.Add("spec", "%v; it has no load balancer", because)
 }
@@ -154,11 +156,8 @@ func (s *translation) exposePort(path string, p *corev1.ServicePort, at *exposur
 	}
 	add := func(a netip.Addr, f intent.Frontend) {
 		f.Addr, f.Protocol, f.Path = a, proto, path
-		if !s.over {
-			f.Backends = s.backends(pool{p.Name, proto, intent.FamilyOf(a)})
-		}
-		if f.Kind == intent.NodePort || s.account.Spend(budget.Backends, len(f.Backends)) {
-			s.out = append(s.out, f)
+		if of := (pool{p.Name, proto, intent.FamilyOf(a)}); s.over || s.spend(of, f.Kind) {
+			s.out, s.behind = append(s.out, f), append(s.behind, of)
 		}
 	}
 	if port, ok := s.PortNumber(path+".port", p.Port); ok {

@@ -3,9 +3,7 @@ package service
 import (
 	"cmp"
 	"fmt"
-	"reflect"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -14,7 +12,6 @@ import (
 	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/object/address"
-	"github.com/netloom/netloom/translator/budget"
 	"github.com/netloom/netloom/translator/field"
 )
 
@@ -24,13 +21,18 @@ type endpointSlice struct {
 	services  []object.Ref    // a Service, a ServiceImport, or one of each
 	family    intent.Families // of the endpoints; 0 if they have no addresses
 	ports     []slicePort
-	endpoints []sliceEndpoint
+	endpoints []sliceEndpoint // by address
 }
 
 // sliceEndpoint is a backend without its port.
 type sliceEndpoint struct {
 	intent.Backend
 	unready bool // not used, unless its Service ignores readiness
+	order   int  // its place in the slice
+}
+
+func (e sliceEndpoint) equal(o sliceEndpoint) bool {
+	return e.unready == o.unready && e.order == o.order && e.Equal(&o.Backend)
 }
 
 // slicePort is a port that every endpoint of a slice has.
@@ -38,15 +40,6 @@ type slicePort struct {
 	name     string
 	protocol intent.Protocol
 	number   uint16
-}
-
-func (s *endpointSlice) compare(o *endpointSlice) int { return strings.Compare(s.name, o.name) }
-
-// pool names the backends of one port of a Service in one family.
-type pool struct {
-	port     string // its name
-	protocol intent.Protocol
-	family   intent.Families
 }
 
 // servicesOf lists what a slice has backends of, according to its labels.
@@ -130,7 +123,7 @@ func (s *endpointSlice) readEndpoints(o *discoveryv1.EndpointSlice, cluster stri
 				e.Addresses[0], o.AddressType)
 			continue
 		}
-		b := sliceEndpoint{Backend: intent.Backend{
+		b := sliceEndpoint{order: i, Backend: intent.Backend{
 			Addr: a, Key: keyOf(e.TargetRef, cluster, o.Namespace), Node: valueOf(e.NodeName),
 		}}
 		if c := &e.Conditions; !met(c.Ready, true) {
@@ -143,6 +136,7 @@ func (s *endpointSlice) readEndpoints(o *discoveryv1.EndpointSlice, cluster stri
 		}
 		s.endpoints = append(s.endpoints, b)
 	}
+	slices.SortStableFunc(s.endpoints, func(a, b sliceEndpoint) int { return a.Addr.Compare(b.Addr) })
 }
 
 // locate records that the endpoints are of another cluster: their pods, nodes and zones are not those of the same name here.
@@ -189,80 +183,4 @@ func namesOf[T any](list []T, name func(T) string) []string {
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
-}
-
-// poolOffer is what a slice has for a pool: its endpoints, with a port number.
-type poolOffer struct {
-	slice  *endpointSlice
-	number uint16
-}
-
-// offersOf lists what the slices have for a pool, the first slice by name first.
-func (s *translation) offersOf(of pool) []poolOffer {
-	if s.offers == nil {
-		s.offers = map[pool][]poolOffer{}
-		for _, slice := range s.service.slices {
-			for _, p := range slice.ports {
-				at := pool{p.name, p.protocol, slice.family}
-				s.offers[at] = append(s.offers[at], poolOffer{slice, p.number})
-			}
-		}
-	}
-	return s.offers[of]
-}
-
-// backends returns those of a pool: of all slices, each address and port once. Of duplicates, one that is ready takes
-// precedence, and otherwise that of the first slice by name. A list that did not change is the same slice as before, so
-// that load balancers are compared quickly.
-func (s *translation) backends(of pool) []intent.Backend {
-	if list, ok := s.pools[of]; ok {
-		return list
-	}
-	var list []intent.Backend
-	for _, o := range s.offersOf(of) {
-		if !s.account.Spend(budget.Backends, len(o.slice.endpoints)) {
-			return nil
-		}
-		list = o.slice.appendTo(list, o.number, s.object.Spec.PublishNotReadyAddresses)
-	}
-	slices.SortStableFunc(list, func(a, b intent.Backend) int {
-		return cmp.Or(a.Compare(&b), compareBools(a.Draining, b.Draining))
-	})
-	list = slices.CompactFunc(list, func(a, b intent.Backend) bool { return a.Compare(&b) == 0 })
-	if len(list) == 0 {
-		list = nil
-	}
-	if old, ok := s.service.pools[of]; ok && reflect.DeepEqual(old, list) {
-		list = old
-	}
-	s.pools[of] = list
-	return list
-}
-
-// appendTo appends the backends of one port. With unready, readiness is ignored, as required of consumers of a
-// Service's endpoints (ServiceSpec.publishNotReadyAddresses).
-func (s *endpointSlice) appendTo(list []intent.Backend, port uint16, unready bool) []intent.Backend {
-	list = slices.Grow(list, len(s.endpoints))
-	for i := range s.endpoints {
-		e := &s.endpoints[i]
-		if e.unready && !unready {
-			continue
-		}
-		b := e.Backend
-		b.Port, b.Draining = port, b.Draining && !unready
-		list = append(list, b)
-	}
-	return list
-}
-
-// compareBools orders false before true.
-func compareBools(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case b:
-		return -1
-	default:
-		return 1
-	}
 }

@@ -3,7 +3,6 @@ package service
 import (
 	"maps"
 	"net/netip"
-	"reflect"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -19,13 +18,13 @@ import (
 // service is a Service with everything that belongs to it, and what it was translated to.
 type service struct {
 	ref     object.Ref
-	object  *corev1.Service           // of a ServiceImport, the equivalent Service; nil while only its slices are known
-	slices  []*endpointSlice          // by name
-	created metav1.Time               // its creation time among the owners
-	rights  rights                    // to what is wanted
-	wanted  *intent.LoadBalancer      // every frontend that it requests, whichever service owns it; nil means none
-	over    bool                      // exceeds its budget: its frontends have no backends
-	pools   map[pool][]intent.Backend // behind the frontends of wanted
+	object  *corev1.Service      // of a ServiceImport, the equivalent Service; nil while only its slices are known
+	slices  int                  // how many it has
+	offers  map[pool]*offers     // of these
+	created metav1.Time          // its creation time among the owners
+	rights  rights               // to what is wanted
+	wanted  *intent.LoadBalancer // every frontend that it requests, whichever service owns it; nil means none
+	over    bool                 // exceeds its budget: its frontends have no backends
 	denied  map[intent.Families][]netip.Prefix
 	faults  []object.Problem     // of the object itself
 	current *intent.LoadBalancer // what the snapshot has; nil means none
@@ -87,7 +86,7 @@ func (t *Table) Len() int {
 func (t *Table) at(ref object.Ref) *service {
 	s := t.byRef[ref]
 	if s == nil {
-		s = &service{ref: ref}
+		s = &service{ref: ref, offers: map[pool]*offers{}}
 		t.byRef[ref] = s
 	}
 	t.dirty.Add(dirty.LoadBalancers, ref)
@@ -96,22 +95,30 @@ func (t *Table) at(ref object.Ref) *service {
 
 // file files a slice under its services; nil removes it.
 func (t *Table) file(key object.Ref, now *endpointSlice) {
-	if old := t.slices[key]; old != nil {
-		for _, ref := range old.services {
-			s := t.at(ref)
-			i, _ := slices.BinarySearchFunc(s.slices, old, (*endpointSlice).compare)
-			s.slices = slices.Delete(s.slices, i, i+1)
-		}
+	old := t.slices[key]
+	var before, after []object.Ref
+	if old != nil {
+		before = old.services
 		delete(t.slices, key)
 	}
-	if now == nil {
-		return
+	if now != nil {
+		after = now.services
+		t.slices[key] = now
 	}
-	t.slices[key] = now
-	for _, ref := range now.services {
-		s := t.at(ref)
-		i, _ := slices.BinarySearchFunc(s.slices, now, (*endpointSlice).compare)
-		s.slices = slices.Insert(s.slices, i, now)
+	for _, ref := range before {
+		if s := t.at(ref); slices.Contains(after, ref) {
+			s.exchange(old, now)
+		} else {
+			s.slices--
+			s.exchange(old, nil)
+		}
+	}
+	for _, ref := range after {
+		if !slices.Contains(before, ref) {
+			s := t.at(ref)
+			s.slices++
+			s.exchange(nil, now)
+		}
 	}
 }
 
@@ -150,7 +157,12 @@ func (t *Table) translate(s *service, among contested) {
 		t.ledger.Remove(s.ref)
 	}
 	s.wanted = now.balancer()
-	s.pools, s.denied, s.faults, s.over, s.rights = now.pools, now.denies, now.List, now.over, now.rights
+	s.denied, s.faults, s.over, s.rights = now.denies, now.List, now.over, now.rights
+	for of, o := range s.offers {
+		if !now.pools[of] {
+			o.forget()
+		}
+	}
 	delete(t.onNodes, s.ref)
 	if now.onNodes {
 		t.onNodes[s.ref] = true
@@ -166,11 +178,11 @@ func (t *Table) settle(s *service, known standings, next *intent.Builder) {
 	case won == nil && s.current != nil:
 		next.DropLoadBalancer(s.current.ID)
 		s.current = nil
-	case won != nil && !reflect.DeepEqual(won, s.current):
+	case !won.Equal(s.current):
 		next.PutLoadBalancer(won)
 		s.current = won
 	}
-	if s.object == nil && len(s.slices) == 0 {
+	if s.object == nil && s.slices == 0 {
 		delete(t.byRef, s.ref)
 	}
 }

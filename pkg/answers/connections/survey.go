@@ -246,8 +246,8 @@ func chosen(w *world.World, ends []world.End) *choice {
 		if e.Service != nil { // what policies see are the pods behind it
 			addrs = nil
 			for _, f := range e.Service.Frontends {
-				for k := range f.Backends {
-					addrs = append(addrs, f.Backends[k].Addr)
+				for b := range f.Backends.All() {
+					addrs = append(addrs, b.Addr)
 				}
 			}
 		}

@@ -142,7 +142,12 @@ func servicesOf(w *world.World, addrs []netip.Addr) []string {
 	var out []string
 	for lb := range w.State.Snapshot.LoadBalancers() {
 		if slices.ContainsFunc(lb.Frontends, func(f intent.Frontend) bool {
-			return slices.ContainsFunc(f.Backends, func(b intent.Backend) bool { return slices.Contains(addrs, b.Addr) })
+			for b := range f.Backends.All() {
+				if slices.Contains(addrs, b.Addr) {
+					return true
+				}
+			}
+			return false
 		}) {
 			out = append(out, lb.Origin.String())
 		}

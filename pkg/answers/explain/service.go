@@ -65,15 +65,15 @@ func serviceFrontend(w *world.World,
 	if f.Locality == intent.NodeOfFrontend {
 		backends = f.Choose(nil, false) // the others are on other nodes
 	}
-	for i := range backends {
-		b := intents.OfBackend(&backends[i])
-		b.Pod, b.Address = w.PodAt(backends[i].Addr), w.State.Shown(b.Address)
+	for backend := range backends.All() {
+		b := intents.OfBackend(backend)
+		b.Pod, b.Address = w.PodAt(backend.Addr), w.State.Shown(b.Address)
 		front.Backends = append(front.Backends, b)
 	}
 	out := Frontend{Frontend: front, Port: world.PortNameOf(f, object), PerNode: perNode(w, f)}
-	if len(backends) == 0 {
+	if backends.Len() == 0 {
 		out.Empty = "dropped"
-		if len(f.Backends) == 0 && lb.RejectEmpty {
+		if f.Backends.Len() == 0 && lb.RejectEmpty {
 			out.Empty = "refused"
 		}
 	}
@@ -108,7 +108,7 @@ func perNode(w *world.World, f *intent.Frontend) []NodeChoice {
 		}
 		for node := range w.State.Snapshot.Nodes() {
 			c := NodeChoice{Node: node.Name, Sender: sender.name}
-			for _, b := range f.Choose(node, sender.inside) {
+			for b := range f.Choose(node, sender.inside).All() {
 				c.Backends = append(c.Backends, w.State.Shown(b.AddrPort().String()))
 			}
 			out = append(out, c)

@@ -206,8 +206,8 @@ func OfBalancer(lb *intent.LoadBalancer) Balancer {
 			Address: f.String(), Kind: f.Kind.String(), Path: f.Path, Node: f.Node, Locality: f.Locality.String(),
 			Denied: texts(f.Denied),
 		}
-		for n := range f.Backends {
-			front.Backends = append(front.Backends, OfBackend(&f.Backends[n]))
+		for b := range f.Backends.All() {
+			front.Backends = append(front.Backends, OfBackend(b))
 		}
 		d.Frontends = append(d.Frontends, front)
 	}

@@ -31,10 +31,10 @@ func TestIntentsLeaveNothingOut(t *testing.T) {
 			Addr: netip.MustParseAddr("172.18.0.1"), Protocol: intent.TCP, Port: 30080, Kind: intent.NodePort,
 			Path: "spec.ports[0]", Node: "n1", Locality: intent.NodeOfFrontend,
 			Denied: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")},
-			Backends: []intent.Backend{{
+			Backends: intent.NewBackends(intent.Backend{
 				Addr: netip.MustParseAddr("10.0.0.1"), Port: 80, Key: object.Key{Namespace: "shop", Name: "db-0"}, Node: "n1",
 				ForNodes: []string{"n1"}, ForZones: []string{"z"}, Draining: true,
-			}},
+			}),
 		}},
 	})
 	got, err := json.Marshal(intents.OfSnapshot(b.Commit()))

@@ -116,7 +116,7 @@ func (r *run) dnsPorts() []uint16 {
 	for lb := range r.Snapshot.LoadBalancers() {
 		for i := range lb.Frontends {
 			if f := &lb.Frontends[i]; f.Port == dnsPort && f.Protocol == intent.UDP {
-				for _, b := range f.Backends {
+				for b := range f.Backends.All() {
 					ports[b.Port] = true
 				}
 			}
@@ -129,7 +129,7 @@ func (r *run) dnsPorts() []uint16 {
 func (r *run) servesDNS() bool {
 	for lb := range r.Snapshot.LoadBalancers() {
 		for i := range lb.Frontends {
-			if f := &lb.Frontends[i]; f.Port == dnsPort && f.Protocol == intent.UDP && len(f.Backends) > 0 {
+			if f := &lb.Frontends[i]; f.Port == dnsPort && f.Protocol == intent.UDP && f.Backends.Len() > 0 {
 				return true
 			}
 		}

@@ -52,8 +52,7 @@ func newPortTable(c *Cluster) *portTable {
 		service := lb.Origin.Namespace + "/" + lb.Origin.Name
 		for i := range lb.Frontends {
 			f := &lb.Frontends[i]
-			for k := range f.Backends {
-				b := &f.Backends[k]
+			for b := range f.Backends.All() {
 				pod, found := at[b.Addr]
 				if !found || f.Kind != intent.ClusterAddress {
 					continue

@@ -122,7 +122,7 @@ func changeOfService(f *intent.Flow, b *intent.Balanced) []string {
 		case f.Node != "":
 			at = "node " + f.Node
 		}
-		if len(b.Frontend.Backends) == 0 {
+		if b.Frontend.Backends.Len() == 0 {
 			return []string{service + " has no endpoint: add a pod that is ready"}
 		}
 		return []string{service + " uses only endpoints on one node: add one on " + at}

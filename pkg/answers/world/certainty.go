@@ -31,8 +31,8 @@ func (w *World) place(e *End, out *involved) {
 	case e.Service != nil:
 		out.other |= OtherService
 		for _, f := range e.Service.Frontends {
-			for i := range f.Backends {
-				pods := w.byAddr[f.Backends[i].Addr]
+			for b := range f.Backends.All() {
+				pods := w.byAddr[b.Addr]
 				if len(pods) == 0 {
 					out.other |= OtherHosts
 				}
@@ -133,8 +133,8 @@ func (w *World) frontend(f *intent.Frontend) frontend {
 	if f.Kind == intent.ClusterAddress {
 		out.other = OtherService
 	}
-	for i := range f.Backends {
-		pods := w.byAddr[f.Backends[i].Addr]
+	for b := range f.Backends.All() {
+		pods := w.byAddr[b.Addr]
 		if len(pods) == 0 {
 			out.other |= OtherHosts
 		}

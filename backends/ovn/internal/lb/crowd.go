@@ -1,10 +1,8 @@
 package lb
 
 import (
-	"cmp"
 	"fmt"
 	"net/netip"
-	"slices"
 	"strings"
 
 	"github.com/netloom/netloom/backends"
@@ -39,51 +37,17 @@ func (c *crowd) skips(lb *intent.LoadBalancer) []backends.Skip {
 		"%s: %d of its %d backends are used: with too many behind an address and port, OVN can install none", c.of, maxBackends, c.size)}}
 }
 
-// admit returns the backends that a frontend gets, in order: those with the lowest hashes if there are too many, so that one that comes or
-// goes changes no more than one, and none is preferred because its address is low.
-func (c *crowd) admit(f *intent.Frontend, all []netip.AddrPort) []netip.AddrPort {
-	if len(all) <= maxBackends {
-		return all
-	}
-	c.note(f, len(all))
-	lowest := make([]ranked, 0, maxBackends+1)
-	for _, a := range all {
-		r := ranked{rankOf(a), a}
-		if len(lowest) == maxBackends && r.compare(lowest[maxBackends-1]) > 0 {
-			continue
+// admit returns the backends that a frontend gets, in order: some of them if there are too many.
+func (c *crowd) admit(f *intent.Frontend, all intent.Backends) []netip.AddrPort {
+	c.note(f, all.Len())
+	some := all.Some(maxBackends)
+	out := make([]netip.AddrPort, 0, len(some))
+	for _, b := range some {
+		if b.Addr.Is4() == f.Addr.Is4() {
+			out = append(out, b.AddrPort())
 		}
-		at, _ := slices.BinarySearchFunc(lowest, r, ranked.compare)
-		lowest = slices.Insert(lowest, at, r)
-		lowest = lowest[:min(len(lowest), maxBackends)]
 	}
-	out := make([]netip.AddrPort, len(lowest))
-	for i := range lowest {
-		out[i] = lowest[i].addr
-	}
-	slices.SortFunc(out, netip.AddrPort.Compare)
 	return out
-}
-
-// ranked is a backend with its hash.
-type ranked struct {
-	rank uint64
-	addr netip.AddrPort
-}
-
-func (r ranked) compare(o ranked) int {
-	return cmp.Or(cmp.Compare(r.rank, o.rank), r.addr.Compare(o.addr))
-}
-
-// rankOf is the FNV-1a hash of an address and port: package hash/fnv would allocate for each.
-func rankOf(a netip.AddrPort) uint64 {
-	h := uint64(14695981039346656037)
-	add := func(b byte) { h = (h ^ uint64(b)) * 1099511628211 }
-	for _, b := range a.Addr().As16() {
-		add(b)
-	}
-	add(byte(a.Port() >> 8 & 0xff))
-	add(byte(a.Port() & 0xff))
-	return h
 }
 
 // joined formats backends for a VIP.

@@ -155,6 +155,13 @@ type writer struct {
 	perNode variables
 	hashed  bool // some row has affinity by a hash
 	crowd   crowd
+	texts   map[audience]string // of backends that several frontends have
+}
+
+// audience is backends and the family of a frontend that sends to them.
+type audience struct {
+	backends intent.Backends
+	family   intent.Families
 }
 
 // render renders a load balancer; nil renders to nothing.
@@ -163,7 +170,7 @@ func (r *renderer) render(lb *intent.LoadBalancer) *rendering {
 		return nil
 	}
 	w := &writer{
-		renderer: r, lb: lb, byKey: map[rowKey]*nb.Row{}, perNode: variables{names: r.Names, id: lb.ID},
+		renderer: r, lb: lb, byKey: map[rowKey]*nb.Row{}, texts: map[audience]string{}, perNode: variables{names: r.Names, id: lb.ID},
 		rendering: &rendering{network: lb.Network, rows: map[string]placed{}},
 	}
 	if !r.Schema.Has(nb.TableLoadBalancer) {
@@ -208,7 +215,7 @@ func LimitOf(lb *intent.LoadBalancer) []backends.Skip {
 		f := &lb.Frontends[i]
 		for _, p := range partsOf(f) {
 			if !f.PerNode(p.inside) {
-				c.note(f, len(usable(f, f.Choose(nil, p.inside))))
+				c.note(f, usable(f.Choose(nil, p.inside)).Len())
 			}
 		}
 	}
@@ -264,8 +271,8 @@ func (w *writer) frontend(f *intent.Frontend, p part) {
 		if len(w.chassis()) == 0 {
 			w.skip("%s: its backends depend on the node, and no node is known", f)
 		}
-		value := w.value(f, nil) // without any backends it is the same everywhere
-		if len(f.Backends) > 0 {
+		value := w.value(f, intent.Backends{}) // without any backends it is the same everywhere
+		if f.Backends.Len() > 0 {
 			value = "^" + w.perNode.pool(w.chassis(), f, p.inside, func(n *intent.Node) string { return w.value(f, f.Choose(n, p.inside)) })
 		}
 		w.put(key, at, w.perNode.vip(w.chassis(), f), value)
@@ -280,35 +287,42 @@ func (w *writer) frontend(f *intent.Frontend, p part) {
 
 // value formats the chosen backends. If there are no backends at all, the value is empty and OVN rejects flows; if none
 // of them was chosen, it is a backend that never answers, so that flows are dropped.
-func (w *writer) value(f *intent.Frontend, chosen []intent.Backend) string {
-	switch targets := usable(f, chosen); {
-	case len(targets) > 0:
-		return joined(w.crowd.admit(f, targets))
-	case len(f.Backends) == 0 && w.lb.RejectEmpty:
+func (w *writer) value(f *intent.Frontend, chosen intent.Backends) string {
+	at := audience{chosen, intent.FamilyOf(f.Addr)}
+	text, known := w.texts[at]
+	if !known {
+		text = joined(w.crowd.admit(f, usable(chosen)))
+		w.texts[at] = text
+	}
+	switch {
+	case text != "":
+		return text
+	case f.Backends.Len() == 0 && w.lb.RejectEmpty:
 		return ""
 	default:
 		return unreachable(intent.FamilyOf(f.Addr))
 	}
 }
 
-// usable returns the chosen backends that a frontend can have.
-func usable(f *intent.Frontend, chosen []intent.Backend) []netip.AddrPort {
-	var out []netip.AddrPort
-	for i := range chosen {
-		// With the unspecified address as a backend, the switch rejects every flow of the chassis (measured on 23.03).
-		if a := chosen[i].Addr; a.IsValid() && !a.IsUnspecified() && a.Is4() == f.Addr.Is4() {
-			out = append(out, chosen[i].AddrPort())
+// usable returns the chosen backends whose address can be written. With the unspecified address as a backend, the switch rejects every flow
+// of the chassis (measured on 23.03). It is the first of its family, so the others are not visited.
+func usable(chosen intent.Backends) intent.Backends {
+	for b := range chosen.All() {
+		if b.Addr.IsValid() && !b.Addr.IsUnspecified() {
+			break
 		}
+		chosen = chosen.Without(b.AddrPort())
 	}
-	return out
+	return chosen
 }
 
 // skipUnspecified reports a backend that value leaves out.
 func (w *writer) skipUnspecified(f *intent.Frontend) {
-	for i := range f.Backends {
-		if b := &f.Backends[i]; b.Addr.IsUnspecified() {
-			w.skip("%s: backend %s is left out, no packet can be sent to an unspecified address", f, b.AddrPort())
+	for b := range f.Backends.All() {
+		if !b.Addr.IsUnspecified() {
+			return // it would be the first
 		}
+		w.skip("%s: backend %s is left out, no packet can be sent to an unspecified address", f, b.AddrPort())
 	}
 }
 

@@ -3,7 +3,6 @@ package lb
 import (
 	"fmt"
 	"net/netip"
-	"reflect"
 
 	"github.com/netloom/netloom/backends/ovn/internal/nb"
 	"github.com/netloom/netloom/pkg/intent"
@@ -25,7 +24,7 @@ type variables struct {
 
 // pool is the backends of frontends that share a variable.
 type pool struct {
-	backends []intent.Backend
+	backends intent.Backends
 	locality intent.Locality
 	variable string
 }
@@ -35,7 +34,7 @@ type pool struct {
 func (v *variables) pool(nodes []chassis, f *intent.Frontend, inside bool, value func(*intent.Node) string) string {
 	id := fmt.Sprintf("%s|%s/%d|%s|%s|inside=%t", v.id, f.Protocol, f.Port, f.Kind, nb.FamilyName(intent.FamilyOf(f.Addr)), inside)
 	for _, p := range v.pools[id] {
-		if p.locality == f.Locality && sameBackends(p.backends, f.Backends) {
+		if p.locality == f.Locality && p.backends.Equal(f.Backends) {
 			return p.variable
 		}
 	}
@@ -48,13 +47,6 @@ func (v *variables) pool(nodes []chassis, f *intent.Frontend, inside bool, value
 		v.set(c.name, p.variable, value(c.node))
 	}
 	return p.variable
-}
-
-func sameBackends(a, b []intent.Backend) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	return len(a) == 0 || &a[0] == &b[0] || reflect.DeepEqual(a, b)
 }
 
 // vip returns the key of a frontend in a row with variables. OVN does not parse literal IPv6 addresses there.
