@@ -5,7 +5,7 @@ import "time"
 // The bounds of the pause after a commit while changes come faster than they are written.
 const (
 	// LongestPause is how long after a commit a change waits at most to be written together with others.
-	LongestPause = 50 * time.Millisecond
+	LongestPause = 100 * time.Millisecond
 	// shortestPause is the first pause, which two changes that happen to meet cause as well.
 	shortestPause = 5 * time.Millisecond
 	// stormOver is after how long without a commit the next storm begins without a pause.

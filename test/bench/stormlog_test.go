@@ -83,7 +83,7 @@ func TestAFastStormWritesLess(t *testing.T) {
 	for _, tc := range []struct {
 		perSecond, wantSets, wantBytes int // 0 is one by one, without a loop
 	}{
-		{0, 25800, 815}, {100, 22900, 670}, {200, 18500, 600}, {400, 13400, 510}, {600, 10000, 435}, {800, 7900, 390},
+		{0, 25800, 815}, {50, 23200, 675}, {100, 18700, 605}, {200, 13700, 515}, {300, 10300, 445}, {400, 8100, 400}, {800, 4800, 320},
 	} {
 		t.Run(fmt.Sprintf("%d a second", tc.perSecond), func(t *testing.T) {
 			together := alone(stormChanges)

@@ -62,7 +62,7 @@ func (s *sizing) storm(name string, changes int) {
 	})
 	size := &figures.Figure{Name: "… log of the database", Measured: float64(s.ovn.NBLog()-log-raw.logged) / 1e6, Unit: "MB"}
 	if changes == stormChanges {
-		size.AtMost, size.Meaning = new(0.24), "ovn-kubernetes wrote 0.24 MB"
+		size.AtMost, size.Meaning = new(1.8), "450 bytes for each change"
 	}
 	if size.Measured < 0 {
 		size.Missing = "ovsdb-server compacted the file"
