@@ -13,9 +13,9 @@ const MaxRaised = 20_000
 type lowering struct {
 	from      *Snapshot
 	direction Direction
-	later     []*Policy // of the tiers after TierAdmin, in the order of evaluation
-	left      int       // how many rules may still be raised
-	meets     map[SetID]meetOf
+	later     *byNamespace // the policies of the tiers after TierAdmin
+	left      int          // how many rules may still be raised
+	into      *raised      // what is being lowered
 	overflows map[Overflow]bool
 }
 
@@ -32,58 +32,24 @@ type box struct {
 	ports           Ports
 }
 
-// lower returns the policies that replace those with pass rules in a direction.
+// lower makes the policy that replaces one with pass rules.
 //
 // The first match of plain ordered rules decides, so what a rule passes must be decided right there. The rule is replaced by those of the
 // later tiers, narrowed to the traffic that it matches, and a last one that allows it.
-func (l *lowering) lower() []*Policy {
-	admin := l.ranked(TierAdmin)
-	decides := make([]bool, len(admin)) // some rule after this policy's does
-	for i := len(admin) - 2; i >= 0; i-- {
-		decides[i] = decides[i+1] || slices.ContainsFunc(admin[i+1].Rules, func(r Rule) bool { return r.Action != Pass })
-	}
-	var out []*Policy
-	for i, p := range admin {
-		passes := func(r Rule) bool { return r.Action == Pass }
-		if !slices.ContainsFunc(p.Rules, passes) {
-			continue
-		}
-		lowered := *p
-		lowered.Rules = nil
-		for j := range p.Rules {
-			switch {
-			case p.Rules[j].Action != Pass:
-				lowered.Rules = append(lowered.Rules, p.Rules[j])
-			case decides[i] || slices.ContainsFunc(p.Rules[j+1:], func(r Rule) bool { return r.Action != Pass }):
-				lowered.Rules = append(lowered.Rules, l.raise(p, j)...)
-			}
-		}
-		out = append(out, &lowered)
-	}
-	return out
-}
-
-func (l *lowering) ranked(t Tier) []*Policy {
-	var out []*Policy
-	for p := range l.from.Ranked(t) {
-		if p.Direction == l.direction {
-			out = append(out, p)
+func (l *lowering) lower(into *raised) {
+	into.sets, into.meets, l.into = map[SetID]bool{}, map[SetID]meetOf{}, into
+	p, before := into.from, l.left
+	out := *p
+	out.Rules = nil
+	for i := range p.Rules {
+		switch {
+		case p.Rules[i].Action != Pass:
+			out.Rules = append(out.Rules, p.Rules[i])
+		case into.decides || slices.ContainsFunc(p.Rules[i+1:], func(r Rule) bool { return r.Action != Pass }):
+			out.Rules = append(out.Rules, l.raise(p, i)...)
 		}
 	}
-	return out
-}
-
-// laterTiers lists the policies that decide about traffic that TierAdmin passes.
-func (l *lowering) laterTiers() []*Policy {
-	if l.later == nil {
-		for p := range l.from.Policies() {
-			if p.Tier == TierNetworkPolicy && p.Direction == l.direction {
-				l.later = append(l.later, p)
-			}
-		}
-		l.later = append(l.later, l.ranked(TierBaseline)...)
-	}
-	return l.later
+	into.out, into.count = &out, before-l.left
 }
 
 // raise returns the rules that replace the i-th rule of a policy. If there would be too many, it is replaced by one that denies, and so are
@@ -92,10 +58,7 @@ func (l *lowering) raise(p *Policy, i int) []Rule {
 	passed := boxOf(p, &p.Rules[i])
 	like := Rule{Path: p.Rules[i].Path, Name: p.Rules[i].Name}
 	var denied, allowed, baseline []Rule
-	for _, q := range l.laterTiers() {
-		if areApart(p, q) {
-			continue
-		}
+	for _, q := range l.later.near(p) {
 		for j := range q.Rules {
 			r, ok := l.rule(like, passed.and(boxOf(q, &q.Rules[j])))
 			if !ok {
@@ -134,21 +97,6 @@ func (l *lowering) raise(p *Policy, i int) []Rule {
 		out = append(out, r)
 	}
 	return out
-}
-
-// areApart reports whether two policies never apply to the same endpoint, since no namespace has members of both subjects.
-func areApart(p, q *Policy) bool {
-	if p.Namespaces == nil || q.Namespaces == nil {
-		return false
-	}
-	few, many := p.Namespaces, q.Namespaces
-	if len(few) > len(many) {
-		few, many = many, few
-	}
-	return !slices.ContainsFunc(few, func(ns string) bool {
-		_, shared := slices.BinarySearch(many, ns)
-		return shared
-	})
 }
 
 // distinct drops repeated rules. Their order does not matter.
@@ -217,6 +165,9 @@ func (l *lowering) rule(like Rule, b box) (Rule, bool) {
 // parts.
 func (l *lowering) set(ids []SetID, subject bool) SetID {
 	ids = union(ids, nil)
+	for _, id := range ids {
+		l.into.sets[id] = true
+	}
 	id := ids[0]
 	switch {
 	case len(ids) > 1:
@@ -224,7 +175,7 @@ func (l *lowering) set(ids []SetID, subject bool) SetID {
 	case len(l.from.partsOf(id)) == 0:
 		return id
 	}
-	l.meets[id] = meetOf{ids, subject}
+	l.into.meets[id] = meetOf{ids, subject}
 	return id
 }
 

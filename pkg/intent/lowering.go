@@ -11,13 +11,17 @@ import (
 // safe for concurrent use.
 //
 // A lowered snapshot has the revision of the one it stands for and remembers, for each revision, the changes of that one. Its cost depends on what
-// changed, except that every rule that passes is lowered again when a policy changes.
+// changed: policies with rules that pass are lowered again if they or one of a later tier for the same namespaces changed. All of them are while
+// there are more rules than the limit.
 type Lowering struct {
 	limit     int
 	from, out *Snapshot // the last ones; nil before the first
 	passed    bool      // something passes in from
+	sides     map[Direction]*oneWay
 	meets     map[SetID]meetOf
+	uses      map[SetID]int            // how many lowered policies need an intersection
 	byPart    map[SetID]map[SetID]bool // the intersections of which a set is a part
+	filed     map[SetID][]SetID        // and the sets of which it is one
 	overflows map[Overflow]bool
 }
 
@@ -59,11 +63,15 @@ func passes(s *Snapshot) bool {
 
 // begin lowers a snapshot without regard to earlier ones, whose changes the result does not know.
 func (l *Lowering) begin(want *Snapshot) {
-	l.meets, l.byPart = map[SetID]meetOf{}, map[SetID]map[SetID]bool{}
+	l.meets, l.uses, l.byPart, l.filed = map[SetID]meetOf{}, map[SetID]int{}, map[SetID]map[SetID]bool{}, map[SetID][]SetID{}
+	l.sides = map[Direction]*oneWay{}
+	for _, d := range Directions() {
+		l.sides[d] = newOneWay(d, want)
+	}
 	out := *want
 	out.log, out.weight = nil, 0
 	n := &lowered{Lowering: l, want: want, sets: out.sets.Txn(), policies: out.policies.Txn(), ranked: out.ranked.Txn()}
-	n.lower()
+	n.lower(nil)
 	n.derive(nil)
 	out.sets, out.policies, out.ranked = n.sets.Commit(), n.policies.Commit(), n.ranked.Commit()
 	l.out = &out
@@ -76,7 +84,7 @@ func (l *Lowering) step(want *Snapshot, changes []Change) {
 	}
 	policies := n.copy(changes)
 	if policies {
-		n.lower()
+		n.lower(changes)
 	}
 	n.derive(changes)
 	out := *want
@@ -106,7 +114,8 @@ type lowered struct {
 	sets     *iradix.Txn[*Set]
 	policies *iradix.Txn[*Policy]
 	ranked   *iradix.Txn[*Policy]
-	change   Change // beyond those of want
+	change   Change             // beyond those of want
+	released []map[SetID]meetOf // the intersections of policies that are lowered again or no longer
 }
 
 // copy takes over what changed in want, and reports whether policies did, or the sets of isolated endpoints came or went.
@@ -152,50 +161,6 @@ func (n *lowered) put(id PolicyID, p *Policy) {
 	if p.Tier != TierNetworkPolicy {
 		n.ranked.Insert(p.rank(), p)
 	}
-}
-
-// lower lowers every policy with pass rules, and determines which intersections there are now.
-func (n *lowered) lower() {
-	meets := map[SetID]meetOf{}
-	n.overflows = map[Overflow]bool{}
-	for _, d := range Directions() {
-		l := &lowering{from: n.want, direction: d, left: n.limit, meets: meets, overflows: n.overflows}
-		for _, p := range l.lower() {
-			old, _ := n.policies.Get([]byte(p.ID))
-			if old == nil || !samePolicy(old, p) {
-				n.change.Policies = append(n.change.Policies, p.ID)
-			}
-			n.put(p.ID, p)
-		}
-	}
-	for id := range n.meets {
-		if _, stays := meets[id]; !stays {
-			n.copySet(id)
-			n.change.Sets = append(n.change.Sets, id)
-		}
-	}
-	n.byPart = map[SetID]map[SetID]bool{}
-	for id, m := range meets {
-		if _, had := n.meets[id]; !had {
-			n.change.Sets = append(n.change.Sets, id)
-		}
-		for _, set := range m.ids {
-			n.file(set, id)
-			for _, part := range n.want.partsOf(set) {
-				n.file(part, id)
-			}
-		}
-	}
-	slices.Sort(n.change.Sets)
-	n.meets = meets
-}
-
-// file enters an intersection under a set that it depends on.
-func (n *lowered) file(set, meet SetID) {
-	if n.byPart[set] == nil {
-		n.byPart[set] = map[SetID]bool{}
-	}
-	n.byPart[set][meet] = true
 }
 
 // derive makes the intersections that are new or whose parts changed.
