@@ -52,7 +52,7 @@ func (a All) WithDefaults() All {
 // Measured with many objects of one unit each, and rounded up; see docs/security.md.
 func weights() [units]int64 {
 	return [units]int64{
-		Prefixes: 300, Selectors: 2 << 10, Values: 200, Rules: 2 << 10, Ports: 200, Frontends: 1 << 10, Backends: 200, Labels: 700,
+		Prefixes: 300, Selectors: 2 << 10, Values: 200, Rules: 2 << 10, Ports: 200, Frontends: 1 << 10, Backends: 260, Labels: 700,
 	}
 }
 
