@@ -26,9 +26,11 @@ func (b *Backend) Apply(ctx context.Context, p *backends.Plan) error {
 	b.pending, b.model = nil, nil
 	w := &writer{
 		b: b, plan: p, aborted: map[string]int{}, unnoted: map[string]bool{}, waits: map[string]bool{}, held: map[string]bool{},
-		written: map[section.Key]bool{},
+		written: map[section.Key]bool{}, again: b.withoutTunnels,
 	}
-	if err := w.all(ctx); err != nil {
+	err := w.all(ctx)
+	b.withoutTunnels = w.run != nil && w.unloaded(openwrt.Remotes.Service())
+	if err != nil {
 		return fmt.Errorf("apply: %w", err)
 	}
 	p.Skips = compare.InOrder(p.Skips)

@@ -54,9 +54,11 @@ type Backend struct {
 	keep    map[object.Ref]bool // see Keep
 	// What records on the device say, for when they cannot be left there: services that have to be reloaded, and the certificates
 	// that this process wrote.
-	owes   map[string]bool
-	pauses map[string]chan struct{} // of services after a reload: closed when they are over
-	seals  map[section.Key]string
+	owes map[string]bool
+	// withoutTunnels is whether the last plan that was applied did not load ipsec, although it should have.
+	withoutTunnels bool
+	pauses         map[string]chan struct{} // of services after a reload: closed when they are over
+	seals          map[section.Key]string
 	// faulted has the objects on which scripts of the device aborted last time, with digests of what was written.
 	faulted map[section.Key]string
 	absent  map[section.Key]string  // what the kernel lacked when it was last read

@@ -175,3 +175,31 @@ func TestPauseOfAServiceIsItsOwn(t *testing.T) {
 		})
 	}
 }
+
+// TestWhatClosesWaitsForFailingTunnelsOnce has the reload of ipsec fail again and again while a forwarding into its tunnel waits. A rule that
+// denies, which comes later, does not wait with it.
+func TestWhatClosesWaitsForFailingTunnelsOnce(t *testing.T) {
+	zones, tunnelCase := changeNamed(t, "a tunnel comes with a forwarding")
+	_, protectCase := changeNamed(t, "a CNFNAT comes with the rule that protects where it leads")
+	tc := change{before: []*intent.DeviceIntent{protectCase.before[0]}}
+	r := newPartsRig(t, zones, tc)
+	direct := simulator.Packet{In: "net1", Src: addr("9.9.9.9"), Dst: addr("172.16.70.7"), Proto: "tcp", SrcPort: 1, DstPort: 80}
+	require.Equal(t, simulator.Accept, r.device.Trace(direct).Verdict)
+	r.put(tunnelCase.after...)
+	try := func() {
+		r.reached = 0
+		p := r.plan(t)
+		at := slices.IndexFunc(p.Ops, func(op backends.Op) bool { return op.Verb == backends.Reload })
+		require.Equal(t, "ipsec", p.Ops[at].Name)
+		before := at
+		if at > 0 {
+			before++
+		}
+		r.device.FailAt(before+1, simulator.BeforeWrite)
+		require.Error(t, r.backend.Apply(t.Context(), p))
+	}
+	try()
+	r.put(protectCase.after[1])
+	try()
+	require.NotEqual(t, simulator.Accept, r.device.Trace(direct).Verdict, "the new REJECT is in force although ipsec fails")
+}

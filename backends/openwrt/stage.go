@@ -18,7 +18,7 @@ func (w *writer) stage(ctx context.Context, ops []backends.Op, last bool) (again
 		}
 		s := taskOf(&ops[i])
 		w.use(s)
-		if s.Relies && w.unloaded(openwrt.Remotes.Service()) {
+		if s.Relies && w.unloaded(openwrt.Remotes.Service()) && !(s.Urgent && w.again) {
 			w.holdAll(openwrt.Zones.Service())
 		}
 		if w.gaveUp(s) || w.isHeld(s) || s.Stage != compare.Reload && w.waits[s.Service()] || s.Opens() && w.unloaded(openwrt.Zones.Service()) {

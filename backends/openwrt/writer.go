@@ -31,7 +31,8 @@ type writer struct {
 	written map[section.Key]bool
 	kernel  bool            // something was written that the device reports from the kernel
 	waits   map[string]bool // services of which nothing is written: no note could be left, or the firewall would open what relies on ipsec
-	held    map[string]bool // services of which nothing is deleted or loaded, because an object will be written once more
+	held    map[string]bool // services of which nothing is deleted or loaded until the next plan: an object will be written once more, a reload failed, or see holdAll
+	again   bool            // ipsec was not loaded by the plan before either
 }
 
 func (w *writer) use(s *task) { w.run, w.have = s.run, s.run.model.have }
@@ -113,7 +114,7 @@ func (w *writer) holdAll(service string) {
 	w.held[service], w.waits[service] = true, true
 }
 
-// isHeld reports whether an op is left for the next plan, because an object of its service will be written once more.
+// isHeld reports whether an op is left for the next plan, see held.
 func (w *writer) isHeld(s *task) bool {
 	return s.Stage == compare.Sweep && w.held[s.Service()] || s.Stage == compare.Reload && w.held[s.Key.Name]
 }

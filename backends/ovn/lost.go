@@ -22,13 +22,14 @@ type lost struct {
 	gone       map[object.Ref]bool            // those that lose rows
 	kept       map[object.Ref]bool
 	rows       map[string]bool // UUIDs of rows of kept objects
+	acls       map[string]bool // UUIDs of ACLs that kept policies have, also of those that others want
 }
 
 // run compares the rows that are wanted with those that exist, and keeps what has to be kept. Present are the objects
 // that the snapshot has.
 func (l *lost) run(present map[object.Ref]bool) {
 	l.objects, l.gone = map[string]map[object.Ref]bool{}, map[object.Ref]bool{}
-	l.kept, l.rows = map[object.Ref]bool{}, map[string]bool{}
+	l.kept, l.rows, l.acls = map[object.Ref]bool{}, map[string]bool{}, map[string]bool{}
 	l.findRows(present)
 	l.findMentioned(present)
 	l.findPorts()
@@ -67,6 +68,9 @@ func (l *lost) findRows(present map[object.Ref]bool) {
 			continue
 		}
 		l.count(ref)
+		if !present[ref] && l.keep[ref] {
+			l.acls[uuid] = true
+		}
 		if present[ref] || l.want[uuid] != nil {
 			continue
 		}
@@ -93,11 +97,12 @@ func (l *lost) count(ref object.Ref) {
 	l.objects[ref.Kind][ref] = true
 }
 
-// findPorts checks the logical ports that are isolated. One that no longer would be, but is kept, stays in each of its
-// groups.
+// findPorts checks the logical ports that are isolated. One that no longer would be, but is kept or in a group with ACLs of a kept policy, stays in
+// each of its groups.
 func (l *lost) findPorts() {
 	stay := map[string]bool{}
 	for _, d := range intent.Directions() {
+		governed := l.portsOfKept(d)
 		pg := l.have[l.names.UUID(nb.TablePortGroup, string(intent.IsolatedSet(d)))]
 		if pg == nil {
 			continue
@@ -106,7 +111,7 @@ func (l *lost) findPorts() {
 		for _, uuid := range pg.Sets["ports"] {
 			ref := object.Ref{Kind: backends.KindPort, Name: l.ports.nameOf(uuid)}
 			l.count(ref)
-			if _, isolated := slices.BinarySearch(wanted, uuid); !isolated && l.loses(ref) {
+			if _, isolated := slices.BinarySearch(wanted, uuid); !isolated && (governed[uuid] && !l.keep[ref] || l.loses(ref)) {
 				stay[uuid] = true
 				l.keepGroup(pg)
 			}
@@ -120,6 +125,24 @@ func (l *lost) findPorts() {
 			w.Sets["ports"] = united(w.Sets["ports"], slices.DeleteFunc(slices.Clone(h.Sets["ports"]), func(p string) bool { return !stay[p] }))
 		}
 	}
+}
+
+// portsOfKept returns the ports to which ACLs of kept policies for a direction apply, by UUID.
+func (l *lost) portsOfKept(d intent.Direction) map[string]bool {
+	out := map[string]bool{}
+	if len(l.acls) == 0 {
+		return out
+	}
+	for _, h := range l.have {
+		if h.Table == nb.TablePortGroup && slices.ContainsFunc(h.Set(nb.ColumnACLs), func(acl string) bool {
+			return l.acls[acl] && l.have[acl] != nil && l.have[acl].ExternalIDs()[nb.KeyDirection] == d.String()
+		}) {
+			for _, port := range h.Set("ports") {
+				out[port] = true
+			}
+		}
+	}
+	return out
 }
 
 // keepGroup keeps a port group with all of its ACLs, but none of its ports. A wanted group stays as wanted.

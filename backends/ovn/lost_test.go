@@ -229,3 +229,49 @@ func TestALostEqualPolicyIsKept(t *testing.T) {
 	require.Empty(t, rule("zz"))
 	r.requireSettled(t, none.Snapshot())
 }
+
+// TestAKeptPolicyKeepsWhatAnOlderOneNames keeps a policy with a rule of its own and one that it has in common with an older policy, which then goes on
+// purpose.
+func TestAKeptPolicyKeepsWhatAnOlderOneNames(t *testing.T) {
+	two := func() intent.Policy {
+		b := admit("zz", "db", "web", 5432)
+		r := b.Rules[0]
+		r.Path = "spec.ingress[1]"
+		r.Ports = intent.Ports{Ranges: []intent.PortRange{{Protocol: intent.TCP, First: 81, Last: 81}}}
+		b.Rules = append(b.Rules, r)
+		return b
+	}
+	s := isolated()
+	s.Policies = append(s.Policies, two())
+	r := lostRig(t, s)
+	only := isolated()
+	r.backend.Keep([]object.Ref{policyRef("zz"), portRef("a"), portRef("b")})
+	p := r.full(t, only.Snapshot())
+	require.NoError(t, r.backend.Apply(t.Context(), p))
+	// A is deleted, deliberately
+	none := isolated()
+	none.Policies = none.Policies[1:]
+	p = r.full(t, none.Snapshot())
+	require.NoError(t, r.backend.Apply(t.Context(), p))
+	require.Len(t, r.acls(t), 2, "both rules of the kept policy stay")
+}
+
+// TestPodsOfAKeptPolicyStayIsolated keeps a policy while another one isolates the same pods, which then goes on purpose.
+func TestPodsOfAKeptPolicyStayIsolated(t *testing.T) {
+	s := isolated()
+	s.Policies = append(s.Policies, admit("zz", "db", "web", 81))
+	r := lostRig(t, s)
+	only := isolated()
+	snap := only.Snapshot()
+	p := r.full(t, snap)
+	r.backend.Keep(p.Lost)
+	p = r.full(t, snap)
+	require.NoError(t, r.backend.Apply(t.Context(), p))
+	r.backend.Keep(p.Kept)
+	none := isolated()
+	none.Policies = none.Policies[1:]
+	p = r.full(t, none.Snapshot())
+	require.NoError(t, r.backend.Apply(t.Context(), p))
+	ports, _ := r.groupPorts(t, intent.IsolatedIngress)
+	require.Contains(t, ports, "shop_a", "zz is kept and isolates a")
+}

@@ -3,6 +3,7 @@ package ovn
 import (
 	"maps"
 	"strings"
+	"unicode"
 
 	"github.com/netloom/netloom/backends/ovn/internal/nb"
 	"github.com/netloom/netloom/pkg/intent"
@@ -22,13 +23,19 @@ func (l *lost) findMentioned(present map[object.Ref]bool) {
 				continue
 			}
 			l.count(ref)
-			if present[ref] || m.acl != "" && !l.isUnwanted(m.acl) || !l.loses(ref) {
+			if present[ref] {
 				continue
 			}
-			l.keepNote(uuid, h, m.key)
-			if m.acl != "" {
+			if l.keep[ref] {
+				l.keepNote(uuid, h, m.key) // also if another policy wants all of it now
+				l.acls[m.acl] = true
+			}
+			switch {
+			case m.acl != "" && !l.isUnwanted(m.acl):
+			case !l.loses(ref):
+			case m.acl != "":
 				l.want[m.acl], l.rows[m.acl] = l.have[m.acl], true
-			} else {
+			default:
 				l.keepShared(m.set)
 			}
 		}
@@ -41,15 +48,21 @@ func (l *lost) isUnwanted(uuid string) bool {
 	return h != nil && (w == nil || w == h)
 }
 
-// refOfOrigin returns the object that a note names: [CLUSTER/]KIND/NAMESPACE/NAME.
+// refOfOrigin returns the object that a note names: [CLUSTER/]KIND/[NAMESPACE/]NAME, see intent.Origin. Only kinds begin with a capital.
 func refOfOrigin(origin string) (object.Ref, bool) {
 	parts := strings.Split(origin, "/")
-	const named = 3
-	if len(parts) < named {
+	if parts[0] == "" || !unicode.IsUpper(rune(parts[0][0])) {
+		parts = parts[1:] // the cluster
+	}
+	const clusterWide, namespaced = 2, 3
+	switch len(parts) {
+	case clusterWide:
+		return object.Ref{Kind: parts[0], Name: parts[1]}, true
+	case namespaced:
+		return object.Ref{Kind: parts[0], Namespace: parts[1], Name: parts[2]}, true
+	default:
 		return object.Ref{}, false
 	}
-	parts = parts[len(parts)-named:]
-	return object.Ref{Kind: parts[0], Namespace: parts[1], Name: parts[2]}, true
 }
 
 // keepNote keeps what a row notes under a key.
@@ -71,6 +84,9 @@ func (l *lost) keepShared(set intent.SetID) {
 	pg := l.have[l.names.UUID(nb.TablePortGroup, string(set))]
 	if pg == nil {
 		return
+	}
+	for _, acl := range pg.Sets["acls"] {
+		l.acls[acl] = true
 	}
 	if wanted := l.want[pg.UUID]; wanted != nil {
 		wanted.Sets["ports"] = united(wanted.Sets["ports"], pg.Sets["ports"])

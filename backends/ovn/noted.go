@@ -59,8 +59,10 @@ func mentionsIn(ids map[string]string) []mention {
 	return out
 }
 
-// isMention reports whether a key of the external_ids of notes is one of a note.
-func isMention(key string) bool { return !strings.HasPrefix(key, nb.KeyPrefix) }
+// isMention reports whether a key of the external_ids of notes is one of a note. A cluster may have the name that our other keys begin with.
+func isMention(key string) bool {
+	return !strings.HasPrefix(key, nb.KeyPrefix) || strings.Count(key, "/") > 1
+}
 
 // noted is what notes say: the rules of each ACL, besides the one that it names, by its UUID, or those of a shared group by the name of
 // the port group. Even earlier versions wrote the note into the ACL itself.

@@ -25,7 +25,8 @@ const policiesPrefix = "policies/"
 
 const notesTitle = "rules that share ACLs"
 
-// homeOf returns what policies are noted together for: NAMESPACE, CLUSTER/NAMESPACE, or "" or CLUSTER for those without a namespace.
+// homeOf returns the namespace whose row has the notes about a policy: NAMESPACE, CLUSTER/NAMESPACE, or "" or CLUSTER for those without a
+// namespace. A cluster and a namespace of one name share a row, in which their keys differ.
 func homeOf(o intent.Origin) string {
 	return strings.Trim(o.Cluster+"/"+o.Namespace, "/")
 }
@@ -86,11 +87,17 @@ func (r *renderer) bareNotes(home string) *nb.Row {
 // noteEdit is what a plan changes in the notes of a home: notes by the IDs of policies.
 type noteEdit struct{ put, cut map[string]string }
 
-// planNotes plans what is noted about the policies that changed, and about those that give an ACL its name from now on or no longer: at most one
-// op for each of their homes.
+// planNotes plans what is noted about the policies that changed, about those that were rendered again because of others, whose ACLs may be others now,
+// and about those that give an ACL its name from now on or no longer: at most one op for each of their homes.
 func (p *policyPlan) planNotes() {
 	about := maps.Clone(p.changed)
 	for _, e := range p.groups {
+		for id := range e.cut {
+			about[id] = true
+		}
+		for id := range e.put {
+			about[id] = true
+		}
 		for _, id := range e.renamed() {
 			about[id] = true
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/netloom/netloom/backends"
 	"github.com/netloom/netloom/backends/ovn/internal/nb"
+	"github.com/netloom/netloom/pkg/intent"
 	"github.com/netloom/netloom/pkg/object"
 	"github.com/netloom/netloom/pkg/ovsdb"
 )
@@ -47,7 +48,7 @@ func (b *Backend) ReadRows(ctx context.Context, of object.Ref) ([]backends.Row, 
 	var rows []backends.Row
 	namedBy := map[string]bool{}
 	for _, r := range found[nb.TableACL] {
-		row, ok := objectACL(r, notes, of.Kind+"/"+of.Namespace+"/"+of.Name)
+		row, ok := objectACL(r, notes, of)
 		if !ok {
 			continue
 		}
@@ -96,8 +97,8 @@ func (b *Backend) readLoadBalancers(ctx context.Context, of object.Ref) ([]backe
 	return rows, nil
 }
 
-// objectACL returns an ACL, if it came from the object KIND/NAMESPACE/NAME or is shared with it.
-func objectACL(r libovsdb.Row, notes noted, object string) (backends.Row, bool) {
+// objectACL returns an ACL, if it came from an object or is shared with it.
+func objectACL(r libovsdb.Row, notes noted, of object.Ref) (backends.Row, bool) {
 	ids := ovsdb.StringMap(r[nb.ColumnExternalIDs])
 	row := backends.Row{
 		Table: nb.TableACL, UUID: ovsdb.String(r["_uuid"]), Rule: nb.ShortRule(ids[nb.KeyRule]),
@@ -106,14 +107,14 @@ func objectACL(r libovsdb.Row, notes noted, object string) (backends.Row, bool) 
 	}
 	also := notes.of(row.UUID, row.Text)
 	row.Also = strings.Join(also, "; ")
-	if strings.Join([]string{ids[nb.KeyKind], ids[nb.KeyNamespace], ids[nb.KeyName]}, "/") == object {
+	if (object.Ref{Kind: ids[nb.KeyKind], Namespace: ids[nb.KeyNamespace], Name: ids[nb.KeyName]}) == of {
 		return row, true
 	}
 	for _, other := range also {
 		origin, rule, _ := strings.Cut(other, " ")
-		if origin == object || strings.HasSuffix(origin, "/"+object) {
+		if ref, ok := refOfOrigin(origin); ok && ref == of {
 			row.Rule = nb.ShortRule(rule)
-			row.Also = ids[nb.KeyKind] + "/" + ids[nb.KeyNamespace] + "/" + ids[nb.KeyName] + " " + ids[nb.KeyRule]
+			row.Also = intent.Origin{Kind: ids[nb.KeyKind], Namespace: ids[nb.KeyNamespace], Name: ids[nb.KeyName]}.String() + " " + ids[nb.KeyRule]
 			if ids[nb.KeyKind] == "" {
 				row.Also = strings.Join(slices.DeleteFunc(slices.Clone(also), func(rule string) bool { return rule == other }), noteSeparator)
 			}

@@ -124,9 +124,12 @@ func compareGroups(t *testing.T, seed uint64) {
 	for range 500 {
 		i := random.IntN(6)
 		p := member(i, random.IntN(4))
-		switch random.IntN(4) {
+		switch random.IntN(5) {
 		case 0:
 			p = nil
+		case 4:
+			p.Tier, p.Priority = intent.TierAdmin, uint16(random.IntN(2))
+			p.Rules[0].Action = []intent.Action{intent.Allow, intent.Deny}[random.IntN(2)]
 		case 1:
 			p.Rules[0].Action = intent.Deny
 		case 2:

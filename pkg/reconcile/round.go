@@ -111,8 +111,9 @@ func (l *Loop) attempt(ctx context.Context, to goal, readBack backends.ReadBack)
 			return l.attempt(ctx, goal{to, changesBetween(l.reached, to)}, "")
 		}
 	}
-	took := time.Since(r.Began)
-	r.Ordered = stages.ordered()
+	now := time.Now()
+	took := now.Sub(r.Began)
+	r.Ordered = stages.ordered(now)
 	r.Planned = took - r.Ordered
 	if p.Resync {
 		if since == 0 {

@@ -27,12 +27,12 @@ func (s *stopwatch) pass(m backends.Mark) {
 	}
 }
 
-// ordered returns for how long the operations have been put in order, when that has ended.
-func (s *stopwatch) ordered() time.Duration {
+// ordered returns for how long the operations have been put in order until now, zero if the backend does not say.
+func (s *stopwatch) ordered(now time.Time) time.Duration {
 	if s.planned.IsZero() {
 		return 0
 	}
-	return time.Since(s.planned)
+	return now.Sub(s.planned)
 }
 
 // apply begins with the transactions, and returns when.

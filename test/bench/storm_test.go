@@ -104,9 +104,6 @@ func TestStormCausesNoReadBack(t *testing.T) {
 	t.Logf("%d plans, of which the largest has %d operations for %d changes", plans.plans, plans.ops, plans.changes)
 	require.LessOrEqual(t, plans.ops, opsOfRound)
 	require.LessOrEqual(t, plans.changes, changesOfRound)
-	for _, r := range loop.Rounds() {
-		require.Positive(t, min(r.Planned, r.Ordered, r.Sent, r.Committed), "each stage is measured")
-	}
 	counts := readBacks(t, observer)
 	require.Equal(t, map[string]float64{string(backends.ReadBackStart): 1}, counts)
 	r.reached = 0

@@ -86,7 +86,7 @@ func (t *Table) frontends(s *service) translation {
 // reserve lists the frontends of a Service beyond a budget, without backends, as many as are within limits. They are not
 // written, but the Service still owns them: otherwise a younger Service would get its traffic.
 func (s *translation) reserve(because error, limits budget.Limits) {
-	s.over, s.out, s.pools, s.account = true, nil, nil, limits.Open()
+	s.over, s.out, s.behind, s.pools, s.account = true, nil, nil, nil, limits.Open()
 	s.expose()
 	s.Add("spec", "%v; it has no load balancer", because)
 }

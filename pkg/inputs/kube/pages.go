@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"runtime/debug"
 	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -21,7 +22,7 @@ const (
 	pageObjects = 500
 	pageBytes   = 2 << 20
 	objectBytes = 64 << 20 // of a single object, which an API server would not store
-	listBytes   = 2 << 30  // of a list without pages
+	listBytes   = 1 << 30  // of a list without pages, see mostBytes
 	mostExpired = 4        // lists in a row, until one is read without pages
 )
 
@@ -60,7 +61,7 @@ func (p *pages) limits(wanted int64) (objects int64, bytes int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if wanted == 0 && p.expired >= mostExpired {
-		return 0, listBytes
+		return 0, mostBytes()
 	}
 	objects = p.next
 	if wanted > 0 {
@@ -69,7 +70,13 @@ func (p *pages) limits(wanted int64) (objects int64, bytes int) {
 	if objects == 1 {
 		return 1, objectBytes
 	}
-	return objects, pageBytes * p.larger()
+	return objects, min(pageBytes*p.larger(), mostBytes())
+}
+
+// mostBytes is how large a list without pages may be: an eighth of the memory limit, as an API server, one of another cluster too, could exhaust the memory
+// otherwise.
+func mostBytes() int {
+	return int(max(pageBytes, min(listBytes, debug.SetMemoryLimit(-1)/8)))
 }
 
 // larger is how many times as large as usual a page may be. The lock is held.

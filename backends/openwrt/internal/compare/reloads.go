@@ -35,10 +35,13 @@ func InOrderWith(ops, reloads []backends.Op) []backends.Op {
 
 // relyOn puts what belongs to ipsec, and its reload, before what belongs to the other services, and marks what belongs to the firewall.
 func relyOn(ipsec, ops, firewall []backends.Op) []backends.Op {
+	urgent := slices.ContainsFunc(ops, func(op backends.Op) bool {
+		return StepOf(&op).Service() == openwrt.Zones.Service() && !onlyOpens(&op)
+	})
 	for _, list := range [][]backends.Op{ops, firewall} {
 		for i := range list {
 			if s := StepOf(&list[i]); s.Stage == Reload || s.Service() == openwrt.Zones.Service() {
-				s.Relies = true
+				s.Relies, s.Urgent = true, urgent
 			}
 		}
 	}
@@ -71,6 +74,18 @@ func onlyCloses(op *backends.Op) bool {
 		return op.Before["target"] == "ACCEPT"
 	default:
 		return op.Verb == backends.Delete && kind == openwrt.Forwardings
+	}
+}
+
+// onlyOpens reports whether an op of the firewall stops nothing that was let through before it.
+func onlyOpens(op *backends.Op) bool {
+	switch kind := StepOf(op).Key.Kind; {
+	case op.Verb == backends.Create && kind == openwrt.FirewallRules:
+		return op.After["target"] == "ACCEPT"
+	case op.Verb == backends.Delete && kind == openwrt.FirewallRules:
+		return op.Before["target"] == "DROP" || op.Before["target"] == "REJECT"
+	default:
+		return op.Verb == backends.Create && kind == openwrt.Forwardings
 	}
 }
 
