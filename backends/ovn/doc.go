@@ -5,7 +5,7 @@
 // Each set that is the subject of a policy becomes a Port_Group with the logical ports of its members, shared by all
 // policies of that subject. The group has the ACLs: to-lport for ingress, from-lport with apply-after-lb for egress.
 // The parts that rules of several policies have in common (intent.Rule.Parts) become ACLs of one group, that of the set of all their
-// subjects. These ACLs do not name a policy; the notes of the group do.
+// subjects. These ACLs do not name a policy. Notes do: an Address_Set without addresses for each namespace, see notes.go.
 //
 // Each set that is the peer of a rule becomes one Address_Set for each address family, except that a few prefixes are
 // written into the match instead. Everything isolated in a direction is in one further port group, with one ACL that drops,
