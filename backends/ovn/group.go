@@ -24,8 +24,8 @@ type group struct {
 	sharers   sharers // of a shared group; nil for others
 }
 
-// grouped is a group as it is, or as a plan leaves it.
-type grouped interface {
+// groupView is a group as it is, or as a plan leaves it.
+type groupView interface {
 	piece(of intent.PolicyID) *piece // nil if the policy has none
 	usersOf(acl string) []*piece     // in order
 }
@@ -86,7 +86,7 @@ func subjectOf(p *intent.Policy, rule *intent.Rule) intent.SetID {
 // groupEdit is what a plan changes in a group. The group stays as it is until the edit is applied.
 type groupEdit struct {
 	g        *group
-	cut, put map[intent.PolicyID]*piece // those that leave and those that come
+	cut, put map[intent.PolicyID]*piece // the pieces that are removed and those that are added, by policy
 	users    map[string][]*piece        // of each ACL of those pieces, as they will be
 	peers    map[addressSetRef]int      // how many more refer to each
 	meters   map[uint32]int
@@ -186,7 +186,7 @@ func (e *groupEdit) rows() (want, have nb.Rows, come, gone []string) {
 	return want, have, come, gone
 }
 
-// renamed lists the policies that gave an ACL its name, or will.
+// renamed lists the policies before and after each ACL that is named after another one from now on.
 func (e *groupEdit) renamed() []intent.PolicyID {
 	var out []intent.PolicyID
 	for uuid, users := range e.users {
@@ -262,7 +262,7 @@ func add[K comparable](to, by map[K]int) {
 	}
 }
 
-// crossings returns for each key that counts change whether it is used from now on, 1, or no longer, -1.
+// crossings returns 1 for each key that counts begin to use, and -1 for each that they no longer use.
 func crossings[K comparable](was, by map[K]int) map[K]int {
 	out := map[K]int{}
 	for k, n := range by {

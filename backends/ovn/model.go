@@ -16,10 +16,10 @@ type model struct {
 	epoch       uint64 // of the connection; a new one may be to a database that was restored
 	rows        int    // how many rows are ours
 	policies    map[intent.PolicyID]*intent.Policy
-	noted       map[string]map[string]string // what is noted about policies, by their home and ID, see noteOf
+	notes       map[string]map[string]string // what is noted about policies, by their home and ID, see noteOf
 	places      map[intent.PolicyID][]place  // of the rules of policies in ordered tiers
 	groups      map[intent.SetID]*group      // those that have ACLs
-	silent      map[intent.SetID]*group      // and those with pieces that have none
+	emptyGroups map[intent.SetID]*group      // and those with pieces that have none
 	peers       map[addressSetRef]int        // how many groups refer to an address set
 	ahead       aheads                       // what the snapshot announces
 	meters      map[uint32]int               // and to a meter
@@ -37,9 +37,9 @@ func newModel(ports portFinder) *model {
 	return &model{
 		ports: ports, loadBalancers: &lb.Model{},
 		policies:    map[intent.PolicyID]*intent.Policy{},
-		noted:       map[string]map[string]string{},
+		notes:       map[string]map[string]string{},
 		groups:      map[intent.SetID]*group{},
-		silent:      map[intent.SetID]*group{},
+		emptyGroups: map[intent.SetID]*group{},
 		peers:       map[addressSetRef]int{},
 		ahead:       aheads{},
 		meters:      map[uint32]int{},
@@ -53,11 +53,11 @@ func (m *model) held(subject intent.SetID) *group {
 	if g := m.groups[subject]; g != nil {
 		return g
 	}
-	return m.silent[subject]
+	return m.emptyGroups[subject]
 }
 
-// grouped is held for noteOf.
-func (m *model) grouped(subject intent.SetID) grouped {
+// grouped is held as an interface: a plain nil if there is no group.
+func (m *model) grouped(subject intent.SetID) groupView {
 	if g := m.held(subject); g != nil {
 		return g
 	}
@@ -100,13 +100,13 @@ func (m *model) change(e *groupEdit) {
 // place puts a group where it is found.
 func (m *model) place(g *group) {
 	delete(m.groups, g.subject)
-	delete(m.silent, g.subject)
+	delete(m.emptyGroups, g.subject)
 	switch {
 	case len(g.acls) > 0:
 		m.groups[g.subject] = g
 		return
 	case len(g.pieces) > 0:
-		m.silent[g.subject] = g
+		m.emptyGroups[g.subject] = g
 	}
 	delete(m.bare, portGroupRef(g.subject))
 }
@@ -134,7 +134,7 @@ func (m *model) refersTo(id intent.SetID) bool {
 
 // size returns how many rows are ours.
 func (m *model) size() int {
-	return m.rows + len(m.groups) + len(m.noted) + len(m.peers) + len(m.ahead.without(m.peers)) + 2*len(m.meters) + m.loadBalancers.Size() +
+	return m.rows + len(m.groups) + len(m.notes) + len(m.peers) + len(m.ahead.without(m.peers)) + 2*len(m.meters) + m.loadBalancers.Size() +
 		m.unavailable.size()
 }
 
@@ -157,7 +157,7 @@ func (m *model) render(r *renderer) nb.Rows {
 			m.putNotes(homeOf(p.Origin), &noteEdit{put: map[string]string{string(id): note}})
 		}
 	}
-	for home, notes := range m.noted {
+	for home, notes := range m.notes {
 		rows.Put(r.notes(home, notes))
 	}
 	for ref := range m.peers {

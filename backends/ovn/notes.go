@@ -32,7 +32,7 @@ func homeOf(o intent.Origin) string {
 }
 
 // noteOf returns what is noted about a policy, which may be nil; "" is nothing. In returns the group of a subject, nil if there is none.
-func noteOf(p *intent.Policy, in func(intent.SetID) grouped) string {
+func noteOf(p *intent.Policy, in func(intent.SetID) groupView) string {
 	if p == nil {
 		return ""
 	}
@@ -46,15 +46,15 @@ func noteOf(p *intent.Policy, in func(intent.SetID) grouped) string {
 			continue
 		}
 		if piece := g.piece(p.ID); piece != nil {
-			all = append(all, piece.notes(g)...)
+			all = append(all, piece.noteItems(g)...)
 		}
 	}
 	slices.Sort(all)
 	return strings.Join(slices.Compact(all), noteSeparator)
 }
 
-// notes lists what is noted about the ACLs of a piece in a group.
-func (p *piece) notes(g grouped) []string {
+// noteItems lists what is noted about the ACLs of a piece in a group.
+func (p *piece) noteItems(g groupView) []string {
 	var out []string
 	for _, row := range p.rows {
 		if users := g.usersOf(row.UUID); users[0] != p && row.ExternalIDs()[nb.KeyRule] != "" {
@@ -106,7 +106,7 @@ func (p *policyPlan) planNotes() {
 		was, is := p.m.policies[id], p.r.want.Policy(id)
 		if was != nil {
 			home := homeOf(was.Origin)
-			if note := p.m.noted[home][string(id)]; note != "" {
+			if note := p.m.notes[home][string(id)]; note != "" {
 				p.notesAt(home).cut[string(id)] = note
 			}
 		}
@@ -114,8 +114,8 @@ func (p *policyPlan) planNotes() {
 			p.notesAt(homeOf(is.Origin)).put[string(id)] = note
 		}
 	}
-	for home, e := range p.notes {
-		had := len(p.m.noted[home])
+	for home, e := range p.noteEdits {
+		had := len(p.m.notes[home])
 		switch left := had - len(e.cut) + len(e.put); {
 		case had == 0:
 			p.ops = append(p.ops, nb.Create(p.r.notes(home, e.put)))
@@ -131,22 +131,22 @@ func (p *policyPlan) planNotes() {
 }
 
 func (p *policyPlan) notesAt(home string) *noteEdit {
-	if p.notes[home] == nil {
-		p.notes[home] = &noteEdit{map[string]string{}, map[string]string{}}
+	if p.noteEdits[home] == nil {
+		p.noteEdits[home] = &noteEdit{map[string]string{}, map[string]string{}}
 	}
-	return p.notes[home]
+	return p.noteEdits[home]
 }
 
 // putNotes changes the notes of a home in the model.
 func (m *model) putNotes(home string, e *noteEdit) {
-	if m.noted[home] == nil {
-		m.noted[home] = map[string]string{}
+	if m.notes[home] == nil {
+		m.notes[home] = map[string]string{}
 	}
 	for id := range e.cut {
-		delete(m.noted[home], id)
+		delete(m.notes[home], id)
 	}
-	maps.Copy(m.noted[home], e.put)
-	if len(m.noted[home]) == 0 {
-		delete(m.noted, home)
+	maps.Copy(m.notes[home], e.put)
+	if len(m.notes[home]) == 0 {
+		delete(m.notes, home)
 	}
 }

@@ -25,7 +25,7 @@ func (b *Backend) ReadRows(ctx context.Context, of object.Ref) ([]backends.Row, 
 	}
 	owned := ovsdb.WithExternalID(map[string]string{nb.KeyOwner: b.names.Owner})
 	found := map[string][]libovsdb.Row{}
-	notes := noted{}
+	notes := mentioned{}
 	for _, table := range []string{nb.TableACL, nb.TablePortGroup, nb.TableAddressSet} {
 		columns := []string{"name", nb.ColumnExternalIDs}
 		if table == nb.TableACL {
@@ -98,7 +98,7 @@ func (b *Backend) readLoadBalancers(ctx context.Context, of object.Ref) ([]backe
 }
 
 // objectACL returns an ACL, if it came from an object or is shared with it.
-func objectACL(r libovsdb.Row, notes noted, of object.Ref) (backends.Row, bool) {
+func objectACL(r libovsdb.Row, notes mentioned, of object.Ref) (backends.Row, bool) {
 	ids := ovsdb.StringMap(r[nb.ColumnExternalIDs])
 	row := backends.Row{
 		Table: nb.TableACL, UUID: ovsdb.String(r["_uuid"]), Rule: nb.ShortRule(ids[nb.KeyRule]),

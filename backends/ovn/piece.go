@@ -9,8 +9,8 @@ import (
 	"github.com/netloom/netloom/pkg/intent"
 )
 
-// A piece is what one policy renders to in the group of one subject, or what a group has of no policy: ACLs and what they refer to. It does not
-// change. A group is put together from pieces, so that a change of one policy does not render the others.
+// A piece is the part of a group that comes from one policy, or from none, as isolation does: ACLs and what they refer to. It is immutable. A group is
+// put together from pieces, so that a change of one policy does not render the others.
 type piece struct {
 	policy *intent.Policy // nil if it is of none
 	rows   []*nb.Row      // ACLs, by UUID
@@ -87,4 +87,45 @@ func (d *draft) piece(of *intent.Policy) *piece {
 		meters: slices.Collect(maps.Keys(d.meters)),
 		also:   d.also,
 	}
+}
+
+// group renders the group of subject, which may have no ACLs.
+func (r *renderer) group(subject intent.SetID, policies []*intent.Policy) *group {
+	var pieces []*piece
+	if p := r.base(subject); p != nil {
+		pieces = append(pieces, p)
+	}
+	for _, policy := range policies {
+		if p := r.piece(subject, policy); p != nil {
+			pieces = append(pieces, p)
+		}
+	}
+	return groupOf(subject, pieces...)
+}
+
+// base renders what the group of subject has of no policy; nil if that is nothing.
+func (r *renderer) base(subject intent.SetID) *piece {
+	d := newDraft(subject)
+	for _, direction := range intent.Directions() {
+		if subject == intent.IsolatedSet(direction) && r.want.Set(subject) != nil {
+			r.isolate(d, direction)
+		}
+		if subject == intent.StagedSet(direction) && r.want.Set(subject) != nil {
+			r.logStaged(d, direction)
+		}
+	}
+	if len(d.acls) == 0 {
+		return nil
+	}
+	return d.piece(nil)
+}
+
+// piece renders what the group of subject has of a policy; nil if that is nothing and stays so.
+func (r *renderer) piece(subject intent.SetID, p *intent.Policy) *piece {
+	d := newDraft(subject)
+	r.policy(d, p)
+	if len(d.acls) == 0 && isIndependent(p) {
+		return nil
+	}
+	return d.piece(p)
 }

@@ -148,9 +148,9 @@ func compareGroups(t *testing.T, seed uint64) {
 		require.Equal(t, want.peers, have.peers)
 		require.Equal(t, want.meters, have.meters)
 		require.True(t, maps.Equal(want.dependent, have.dependent))
-		require.Equal(t, fresh.noted, c.m.noted)
+		require.Equal(t, fresh.notes, c.m.notes)
 		require.Equal(t, fresh.size(), c.m.size())
-		shared += len(fresh.noted["shop"])
+		shared += len(fresh.notes["shop"])
 	}
 	require.Greater(t, shared, 100, "too few policies have equal rules")
 }

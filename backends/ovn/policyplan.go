@@ -17,7 +17,7 @@ type policyPlan struct {
 	changed     map[intent.PolicyID]bool
 	groups      map[intent.SetID]*groupEdit
 	sharers     map[intent.SetID]*sharerEdit // of shared groups that stay
-	notes       map[string]*noteEdit         // by home
+	noteEdits   map[string]*noteEdit         // by home
 	deltas      map[intent.SetID]*delta
 	edits       *portEdits
 	memberships memberships // of the groups that are new
@@ -28,7 +28,7 @@ type policyPlan struct {
 func planPolicies(r *renderer, m *model, changes []intent.Change, moved map[string][]string) *policyPlan {
 	p := &policyPlan{
 		r: r, m: m, moved: moved, changed: map[intent.PolicyID]bool{}, groups: map[intent.SetID]*groupEdit{},
-		sharers: map[intent.SetID]*sharerEdit{}, notes: map[string]*noteEdit{}, deltas: map[intent.SetID]*delta{}, memberships: memberships{},
+		sharers: map[intent.SetID]*sharerEdit{}, noteEdits: map[string]*noteEdit{}, deltas: map[intent.SetID]*delta{}, memberships: memberships{},
 	}
 	p.collect(changes)
 	p.planGroups()
@@ -92,8 +92,8 @@ func (p *policyPlan) changedBySubject() (was, is map[intent.SetID][]*intent.Poli
 	return was, is
 }
 
-// editGroup renders what changes in the group of a subject: what it has of some policies as they were and as they are, of those whose rows depend
-// on others, and of none.
+// editGroup plans a group: it removes the pieces of the policies in was, adds those of the policies in is, and renders again the pieces that depend on
+// other policies, and the one of no policy.
 func (p *policyPlan) editGroup(subject intent.SetID, was, is []*intent.Policy) *groupEdit {
 	g := p.m.held(subject)
 	if g == nil {
@@ -130,7 +130,7 @@ func (p *policyPlan) editGroup(subject intent.SetID, was, is []*intent.Policy) *
 }
 
 // grouped returns the group of a subject as the plan leaves it, for noteOf.
-func (p *policyPlan) grouped(subject intent.SetID) grouped {
+func (p *policyPlan) grouped(subject intent.SetID) groupView {
 	if e := p.groups[subject]; e != nil {
 		return e
 	}
@@ -341,7 +341,7 @@ func (p *policyPlan) commit() {
 	for id, e := range p.sharers {
 		e.apply(p.m.groups[id].sharers)
 	}
-	for home, e := range p.notes {
+	for home, e := range p.noteEdits {
 		p.m.putNotes(home, e)
 	}
 	for name, w := range p.memberships {

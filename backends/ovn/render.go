@@ -55,47 +55,6 @@ type renderer struct {
 	texts  map[netip.Addr]string                     // see text; nil until needed
 }
 
-// group renders the group of subject, which may have no ACLs.
-func (r *renderer) group(subject intent.SetID, policies []*intent.Policy) *group {
-	var pieces []*piece
-	if p := r.base(subject); p != nil {
-		pieces = append(pieces, p)
-	}
-	for _, policy := range policies {
-		if p := r.piece(subject, policy); p != nil {
-			pieces = append(pieces, p)
-		}
-	}
-	return groupOf(subject, pieces...)
-}
-
-// base renders what the group of subject has of no policy; nil if that is nothing.
-func (r *renderer) base(subject intent.SetID) *piece {
-	d := newDraft(subject)
-	for _, direction := range intent.Directions() {
-		if subject == intent.IsolatedSet(direction) && r.want.Set(subject) != nil {
-			r.isolate(d, direction)
-		}
-		if subject == intent.StagedSet(direction) && r.want.Set(subject) != nil {
-			r.logStaged(d, direction)
-		}
-	}
-	if len(d.acls) == 0 {
-		return nil
-	}
-	return d.piece(nil)
-}
-
-// piece renders what the group of subject has of a policy; nil if that is nothing and stays so.
-func (r *renderer) piece(subject intent.SetID, p *intent.Policy) *piece {
-	d := newDraft(subject)
-	r.policy(d, p)
-	if len(d.acls) == 0 && isIndependent(p) {
-		return nil
-	}
-	return d.piece(p)
-}
-
 // policy adds what a group has of a policy.
 func (r *renderer) policy(to *draft, p *intent.Policy) {
 	if p.Isolates && p.Subject == to.subject && p.Log.Deny != intent.SeverityNone {

@@ -129,7 +129,7 @@ func (m *model) rowsOf(r *renderer, touched map[string]*touched) nb.Rows {
 			out.Put(r.portGroup(subject, slices.Sorted(maps.Keys(g.acls)), m.ports.cover(r.want.Set(subject), m.memberships)))
 		}
 	}
-	for home, notes := range m.noted {
+	for home, notes := range m.notes {
 		if uuids[r.bareNotes(home).UUID] {
 			out.Put(r.notes(home, notes))
 		}

@@ -25,7 +25,7 @@ func (b *Backend) Trails(ctx context.Context, what string) ([]backends.Trail, er
 	}
 	all := nb.Rows{}
 	all.Put(rows...)
-	users, notes := usersOf(all), notedIn(all)
+	users, notes := usersOf(all), mentionedIn(all)
 	var out []backends.Trail
 	for _, uuid := range slices.Sorted(maps.Keys(all)) {
 		r := all[uuid]
@@ -115,7 +115,7 @@ func wordsOf(vips map[string]string) []string {
 }
 
 // originsOf follows users to the rows that name source objects.
-func originsOf(uuid string, all nb.Rows, users map[string][]string, notes noted) []string {
+func originsOf(uuid string, all nb.Rows, users map[string][]string, notes mentioned) []string {
 	found, seen := map[string]bool{}, map[string]bool{}
 	var follow func(string)
 	follow = func(uuid string) {

@@ -42,7 +42,7 @@ func TestNotesThatOthersWrote(t *testing.T) {
 				_, _ = refOfOrigin(m.origin)
 				require.Equal(t, key, m.key)
 			}
-			noted{}.addressSet(map[string]string{nb.KeyID: prefix, key: value})
+			mentioned{}.addressSet(map[string]string{nb.KeyID: prefix, key: value})
 		}
 	}
 	require.Nil(t, mentionsIn(map[string]string{nb.KeyID: "s/v4", "NetworkPolicy/shop/web/ingress": "a b"}), "not of notes")

@@ -64,19 +64,19 @@ func isMention(key string) bool {
 	return !strings.HasPrefix(key, nb.KeyPrefix) || strings.Count(key, "/") > 1
 }
 
-// noted is what notes say: the rules of each ACL, besides the one that it names, by its UUID, or those of a shared group by the name of
+// mentioned is what notes say: the rules of each ACL, besides the one that it names, by its UUID, or those of a shared group by the name of
 // the port group. Even earlier versions wrote the note into the ACL itself.
-type noted map[string][]string
+type mentioned map[string][]string
 
 // acl adds what an ACL notes itself.
-func (n noted) acl(uuid string, ids map[string]string) {
+func (n mentioned) acl(uuid string, ids map[string]string) {
 	if also := ids[nb.KeyAlso]; also != "" {
 		n[uuid] = strings.Split(also, noteSeparator)
 	}
 }
 
 // of lists the rules of an ACL besides the one that it names.
-func (n noted) of(uuid, match string) []string {
+func (n mentioned) of(uuid, match string) []string {
 	also, ok := n[uuid]
 	if group := symbol.FindStringSubmatch(match); !ok && group != nil {
 		also = n[nb.Plain(group[1])]
@@ -85,7 +85,7 @@ func (n noted) of(uuid, match string) []string {
 }
 
 // addressSet adds the notes in an address set, if it has any.
-func (n noted) addressSet(ids map[string]string) {
+func (n mentioned) addressSet(ids map[string]string) {
 	names := nb.NewNamer(ids[nb.KeyOwner])
 	for _, m := range mentionsIn(ids) {
 		about := m.acl
@@ -96,9 +96,9 @@ func (n noted) addressSet(ids map[string]string) {
 	}
 }
 
-// notedIn returns the notes in rows.
-func notedIn(rows nb.Rows) noted {
-	out := noted{}
+// mentionedIn returns the notes in rows.
+func mentionedIn(rows nb.Rows) mentioned {
+	out := mentioned{}
 	for uuid, row := range rows {
 		switch row.Table {
 		case nb.TableACL:
