@@ -57,8 +57,10 @@ type Backend struct {
 	owes map[string]bool
 	// withoutTunnels is whether the last plan that was applied did not load ipsec, although it should have.
 	withoutTunnels bool
-	pauses         map[string]chan struct{} // of services after a reload: closed when they are over
-	seals          map[section.Key]string
+	// losesTunnels is whether this process deleted tunnels that are still up, because ipsec was not reloaded since.
+	losesTunnels bool
+	pauses       map[string]chan struct{} // of services after a reload: closed when they are over
+	seals        map[section.Key]string
 	// faulted has the objects on which scripts of the device aborted last time, with digests of what was written.
 	faulted map[section.Key]string
 	absent  map[section.Key]string  // what the kernel lacked when it was last read

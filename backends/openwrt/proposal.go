@@ -81,10 +81,17 @@ func (b *Backend) reloads(ops []backends.Op, owed map[string]bool) []backends.Op
 		seen[s] = true
 		out = append(out, backends.Op{
 			Verb: backends.Reload, Kind: "service", Name: s, After: backends.Fields{"action": string(openwrt.Reload)},
-			Native: &compare.Step{Stage: compare.Reload, Key: section.Key{Name: s}, Must: owed[s], Paused: b.pausing(s)},
+			Native: &compare.Step{
+				Stage: compare.Reload, Key: section.Key{Name: s}, Must: owed[s], Paused: b.pausing(s),
+				Last: s == openwrt.Remotes.Service() && (b.losesTunnels || slices.ContainsFunc(ops, deletesTunnel)),
+			},
 		})
 	}
 	return out
+}
+
+func deletesTunnel(op backends.Op) bool {
+	return op.Verb == backends.Delete && compare.StepOf(&op).Key.Kind == openwrt.Remotes
 }
 
 // propose remembers what a plan would turn the model into. A plan without ops takes effect at once.

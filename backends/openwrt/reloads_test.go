@@ -203,3 +203,28 @@ func TestWhatClosesWaitsForFailingTunnelsOnce(t *testing.T) {
 	try()
 	require.NotEqual(t, simulator.Accept, r.device.Trace(direct).Verdict, "the new REJECT is in force although ipsec fails")
 }
+
+// TestATunnelGoesOnlyAfterItsForwarding has each write fail, one at a time, while a tunnel goes with the forwarding into it, and then writes what is
+// left, one op at a time. At no time does the forwarding lead where the tunnel was.
+func TestATunnelGoesOnlyAfterItsForwarding(t *testing.T) {
+	zones, tc := changeNamed(t, "a tunnel goes with a forwarding")
+	const writes = 14 // more than there are
+	failed := 0
+	for k := 1; k < writes; k++ {
+		r := newPartsRig(t, zones, tc)
+		for _, gone := range tc.before {
+			r.drop(gone)
+		}
+		p := r.plan(t)
+		r.device.FailAt(k, simulator.BeforeWrite)
+		err := r.backend.Apply(t.Context(), p)
+		r.requireNot(t, tc, "right after the failed apply")
+		if err == nil {
+			continue
+		}
+		failed++
+		r.reached = 0
+		r.applyEach(t, r.plan(t), tc)
+	}
+	require.Greater(t, failed, 3)
+}

@@ -21,6 +21,9 @@ func (w *writer) stage(ctx context.Context, ops []backends.Op, last bool) (again
 		if s.Relies && w.unloaded(openwrt.Remotes.Service()) && !(s.Urgent && w.again) {
 			w.holdAll(openwrt.Zones.Service())
 		}
+		if s.Last && w.unloaded(openwrt.Zones.Service()) {
+			w.hold(s.Key.Name)
+		}
 		if w.gaveUp(s) || w.isHeld(s) || s.Stage != compare.Reload && w.waits[s.Service()] || s.Opens() && w.unloaded(openwrt.Zones.Service()) {
 			continue
 		}

@@ -37,6 +37,7 @@ func (w *writer) remove(ctx context.Context, s *task) error {
 	w.kernel = w.kernel || section.InKernel(s.Key.Kind)
 	w.wrote(s.Service())
 	if s.Key.Kind == openwrt.Remotes {
+		w.b.losesTunnels = true
 		return w.forgetParts(ctx, s.Key.Name, "")
 	}
 	return nil
@@ -130,6 +131,7 @@ func (w *writer) reload(ctx context.Context, s *task) error {
 		}
 		w.run.wrote[service] = false
 		delete(w.b.owes, service)
+		w.b.losesTunnels = w.b.losesTunnels && service != openwrt.Remotes.Service()
 	}
 	name := w.b.names.Pending(service)
 	if !w.have.Notes[name] {

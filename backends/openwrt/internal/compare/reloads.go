@@ -10,13 +10,11 @@ import (
 // InOrderWith inserts reloads into ops in their order. The firewall is reloaded before anything directs packets elsewhere or lets more in,
 // and ipsec before the firewall, if tunnels only come or change: what the firewall lets through to them does not leave without them. If the
 // firewall may let more through, its objects rely on that, and not even they are written before ipsec is reloaded. If tunnels go, ipsec is
-// reloaded with mwan3, after the firewall. A service that is pausing delays only those that have to follow it.
+// reloaded with mwan3, after the firewall, and not without it. A service that is pausing delays only those that have to follow it.
 func InOrderWith(ops, reloads []backends.Op) []backends.Op {
 	ipsec, others := split(reloads, openwrt.Remotes.Service())
 	firewall, late := split(others, openwrt.Zones.Service())
-	tunnelGoes := slices.ContainsFunc(ops, func(op backends.Op) bool {
-		return op.Verb == backends.Delete && StepOf(&op).Key.Kind == openwrt.Remotes
-	})
+	tunnelGoes := slices.ContainsFunc(ipsec, func(op backends.Op) bool { return StepOf(&op).Last })
 	directs := slices.ContainsFunc(ops, func(op backends.Op) bool { return StepOf(&op).Stage == Direct })
 	early := firewall
 	switch {

@@ -70,6 +70,7 @@ type Step struct {
 	Must   bool // for a reload: even if nothing is written now
 	Paused bool // for a reload: it has to wait
 	Relies bool // the firewall may forward into tunnels after it: it is applied only if everything of ipsec was written and reloaded
+	Last   bool // for the reload of ipsec: it takes tunnels away, so it is made only if everything of the firewall was written and reloaded
 	Urgent bool // with Relies: the firewall also closes something, which does not wait for ipsec more than once
 }
 
