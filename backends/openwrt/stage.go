@@ -18,7 +18,7 @@ func (w *writer) stage(ctx context.Context, ops []backends.Op, last bool) (again
 		}
 		s := taskOf(&ops[i])
 		w.use(s)
-		if s.Relies && w.unloaded(openwrt.Remotes.Service()) && !(s.Urgent && w.again) {
+		if s.Relies && (!s.Urgent || !w.again) && w.unloaded(openwrt.Remotes.Service()) {
 			w.holdAll(openwrt.Zones.Service())
 		}
 		if s.Last && w.unloaded(openwrt.Zones.Service()) {

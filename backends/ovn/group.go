@@ -231,7 +231,7 @@ func (e *groupEdit) apply() {
 	}
 	for id, p := range e.put {
 		g.pieces[id] = p
-		if p.policy != nil && !isIndependent(p.policy) {
+		if p.dependent {
 			if g.dependent == nil {
 				g.dependent = map[intent.PolicyID]bool{}
 			}

@@ -13,10 +13,12 @@ import (
 // put together from pieces, so that a change of one policy does not render the others.
 type piece struct {
 	policy *intent.Policy // nil if it is of none
-	rows   []*nb.Row      // ACLs, by UUID
-	peers  []addressSetRef
-	meters []uint32
-	also   map[string][]string // further rules of the policy that an ACL stands for, by its UUID
+	// dependent is whether the rows of the policy depend on more than the policy, see isIndependent.
+	dependent bool
+	rows      []*nb.Row // ACLs, by UUID
+	peers     []addressSetRef
+	meters    []uint32
+	also      map[string][]string // further rules of the policy that an ACL stands for, by its UUID
 }
 
 // id returns the ID of the policy, "" if there is none.
@@ -124,8 +126,24 @@ func (r *renderer) base(subject intent.SetID) *piece {
 func (r *renderer) piece(subject intent.SetID, p *intent.Policy) *piece {
 	d := newDraft(subject)
 	r.policy(d, p)
-	if len(d.acls) == 0 && isIndependent(p) {
+	independent := r.isIndependent(p)
+	if len(d.acls) == 0 && independent {
 		return nil
 	}
-	return d.piece(p)
+	out := d.piece(p)
+	out.dependent = !independent
+	return out
+}
+
+// isIndependent is isIndependent, determined once for each policy: there may be as many subjects as rules.
+func (r *renderer) isIndependent(p *intent.Policy) bool {
+	is, known := r.independent[p]
+	if !known {
+		if r.independent == nil {
+			r.independent = map[*intent.Policy]bool{}
+		}
+		is = isIndependent(p)
+		r.independent[p] = is
+	}
+	return is
 }

@@ -49,10 +49,12 @@ type renderer struct {
 	// unavailable is what the database has for load balancers while they are unavailable; nil while they are available.
 	unavailable *unavailable
 
-	skips  []backends.Skip                           // what could not be expressed, collected while rendering
-	rules  map[*intent.Policy]map[intent.SetID][]int // see rulesOf; nil until needed
-	placed map[intent.PolicyID][]place               // see places; nil until needed
-	texts  map[netip.Addr]string                     // see text; nil until needed
+	skips []backends.Skip                           // what could not be expressed, collected while rendering
+	rules map[*intent.Policy]map[intent.SetID][]int // see rulesOf; nil until needed
+
+	independent map[*intent.Policy]bool     // see isIndependent; nil until needed
+	placed      map[intent.PolicyID][]place // see places; nil until needed
+	texts       map[netip.Addr]string       // see text; nil until needed
 }
 
 // policy adds what a group has of a policy.
