@@ -99,27 +99,17 @@ func TestGarbageIsCollectedAsUsualOnceInSync(t *testing.T) {
 	}
 }
 
-// TestAStartCollectsLess counts the collections of the same work.
-func TestAStartCollectsLess(t *testing.T) {
+// TestAStartLetsGarbagePileUp asks the runtime how much garbage may pile up while netloom starts and afterwards.
+func TestAStartLetsGarbagePileUp(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(usualGC))
-	live := make([]byte, 32<<20)
-	defer runtime.KeepAlive(live)
-	collections := func() uint32 {
-		runtime.GC()
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		for range 4 << 10 {
-			runtime.KeepAlive(make([]byte, 128<<10))
-		}
-		runtime.ReadMemStats(&after)
-		return after.NumGC - before.NumGC
+	allowed := func() int {
+		percent := debug.SetGCPercent(usualGC)
+		debug.SetGCPercent(percent)
+		return percent
 	}
-	usual := collections()
 	g := newGarbage()
 	g.begin()
-	less := collections()
+	require.Greater(t, allowed(), usualGC)
 	g.end()
-	t.Logf("%d collections, %d while starting", usual, less)
-	require.Less(t, less, usual/2)
-	require.Equal(t, usualGC, debug.SetGCPercent(usualGC))
+	require.Equal(t, usualGC, allowed())
 }
