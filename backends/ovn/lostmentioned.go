@@ -10,8 +10,8 @@ import (
 	"github.com/netloom/netloom/pkg/object"
 )
 
-// findMentioned checks the objects that only notes name. For one that is kept, the ACLs that it has in common with others stay if nobody wants
-// them, and its shared groups keep their ACLs and all of their ports: which of these are due to the object is not known.
+// findMentioned checks the objects that only notes name. If one is kept, ACLs that it shares with other policies stay even if no policy wants
+// them, and its shared groups keep their ACLs and all their ports, because it is not known which of these are due to the object.
 func (l *lost) findMentioned(present map[object.Ref]bool) {
 	for uuid, h := range l.have {
 		if h.Table != nb.TableAddressSet {

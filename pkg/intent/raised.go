@@ -7,7 +7,8 @@ import (
 	"slices"
 )
 
-// raised is a policy with pass rules as it was lowered, and what that depends on besides the policies of later tiers for the same namespaces.
+// raised is a policy with pass rules in its lowered form, and what that form depends on, other than the policies of later tiers in the same
+// namespaces.
 type raised struct {
 	from    *Policy
 	decides bool // some rule of a policy after it in its tier does
@@ -268,7 +269,7 @@ func (n *lowered) use(id SetID, of meetOf) {
 	n.file(id)
 }
 
-// settleMeets removes the intersections that nobody needs any more, and files those anew of which sets have other parts.
+// settleMeets removes unused intersections, and files those again whose sets have other parts now.
 func (n *lowered) settleMeets(changes []Change) {
 	for i := range changes {
 		for _, part := range changes[i].Sets {

@@ -270,7 +270,7 @@ func (c *conn) write() {
 // writeNow writes a request in the goroutine of the call, which saves a switch to the writer and back, unless somebody writes already or has
 // queued something, which must not be overtaken: a call that was given up may still be there. Then handled is false. If ctx ends before the
 // first byte is written, the error is errUnsent and the connection stays, unless it is TLS, which cannot be used after a write that failed. Once
-// part of it is written, the connection is closed if ctx ends or the deadline passes, since nobody else can finish the request.
+// part of it is written, the connection is closed if ctx ends or the deadline passes, because nobody else can finish the request.
 func (c *conn) writeNow(ctx context.Context, request []byte, until time.Time) (handled bool, err error) {
 	select {
 	case c.turn <- struct{}{}:
